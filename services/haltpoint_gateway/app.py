@@ -25,7 +25,7 @@ from haltpoint.runtime.store.inbox import Inbox
 from haltpoint.runtime.store.recovery import Recovery
 from haltpoint.runtime.store.store import Store
 from haltpoint.runtime.streams import presence
-from haltpoint.runtime.streams.broker import UNREACHABLE
+from haltpoint.runtime.streams.broker import UNREACHABLE, reach
 from haltpoint.runtime.streams.connection import AutoPipeline, Functions
 from haltpoint.runtime.streams.pauses import Pauses
 from haltpoint.runtime.streams.refused import RefusedForNow, try_to_write
@@ -187,7 +187,7 @@ async def _subscribe(
     """Hand what comes in a stream of each partition to a handler."""
     for partition in range(here.topology.partitions):
         key = here.topology.key(partition, stream)
-        await here.reach(partial(make_group, here.redis, key, group))
+        await reach(here.url, partial(make_group, here.redis, key, group))
         await here.subscribe(
             key, group, handler.handle, max_records=_BATCH, on_exhausted=handler.exhausted
         )

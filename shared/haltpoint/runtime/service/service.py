@@ -22,7 +22,7 @@ import socket
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from redis.asyncio import Redis
 from redis.exceptions import RedisError, ResponseError
@@ -60,8 +60,6 @@ server that is new grants a claim (ROLL_CALL in store/lua/base.lua).
 """
 
 _log = logs.get(__name__)
-
-T = TypeVar("T")
 
 
 class Service:
@@ -106,10 +104,6 @@ class Service:
         """Whether it serves and its server answered within the last 5 s."""
         silent = time.monotonic() - self._last_heartbeat
         return self._ready and silent < presence.GONE_AFTER
-
-    async def reach(self, ask: Callable[[], Awaitable[T]]) -> T:
-        """Ask the server something before we are ready: as often as it takes (`broker.reach`)."""
-        return await reach(self.url, ask)
 
     async def subscribe(
         self,

@@ -22,7 +22,7 @@ from haltpoint.contracts.events import (
     PlanDrafted,
     ToolCompleted,
 )
-from haltpoint.contracts.facts import FactType
+from haltpoint.contracts.facts import Fact, FactType
 from haltpoint.contracts.people.humans import Choice, Question, RequestKind
 from haltpoint.contracts.results import NextAction
 from haltpoint.contracts.work.routing import SUPERVISOR
@@ -49,11 +49,14 @@ def count(counts: dict[str, int], before: Chain, message: Message, decision: Dec
     """Add the facts of one decision of a chain, made on a message."""
     chain = decision.chain
     agent = chain.task.agent
-    model = _model_of(message)
+    model = UNKNOWN  # a violation may come to light only when a receipt is there
     struck = before.row.case[-1].thought_id if before.row.case else None
     begins = before.status is not ChainStatus.ACCEPTED
-    if _is_of_a_model(message):
-        counts[f"model:calls:{model}"] += 1
+    if isinstance(message, _REPLIES):
+        model = message.data.usage.model or UNKNOWN
+        # Without a step it may be a decision of a function of the deployment (I3).
+        if not isinstance(message, ActionProposed) or message.data.step_id:
+            counts[f"model:calls:{model}"] += 1
     for fact in decision.facts:
         details = fact.details
         match fact.type:
@@ -62,20 +65,9 @@ def count(counts: dict[str, int], before: Chain, message: Message, decision: Dec
                 counts[f"tool:calls:{tool}"] += 1
                 if "error_type" in details:
                     counts[f"tool:failures:{tool}"] += 1
-            case FactType.REQUEST_OPENED:
-                tool = _asked_about(chain, details)
-                counts[f"tool:asked:{tool}"] += 1
-                if details.get("kind") == RequestKind.CLARIFICATION:
-                    counts[f"tool:clarified:{tool}"] += 1
-            case FactType.REQUEST_ANSWERED:
-                tool = _asked_about(before, details)
-                counts[f"tool:answered:{tool}"] += 1
-                if details.get("decision") == Choice.NONE:
-                    counts[f"tool:none:{tool}"] += 1
-                _count_answer(counts, before, details, chain.updated_at)
-            case FactType.REQUEST_EXPIRED:
-                counts[f"tool:undecided:{_asked_about(before, details)}"] += 1
-                counts[total(Total.UNDECIDED, _kind_of(before, details))] += 1
+            case FactType.REQUEST_OPENED | FactType.REQUEST_ANSWERED | FactType.REQUEST_EXPIRED:
+                questions = {each.request_id: each for each in (*before.requests, *chain.requests)}
+                _count_question(counts, chain, fact, questions.get(details["request_id"]))
             case FactType.ACTION_RESTING if "error_type" in details:
                 counts[total(Total.RETRIES, details["error_type"], details["tool"])] += 1
             case FactType.CHAIN_ESCALATED:
@@ -140,50 +132,34 @@ def _called(agent: str | None, details: Details) -> str | None:
     return None if agent == SUPERVISOR else UNKNOWN
 
 
-def _is_of_a_model(message: Message) -> bool:
-    """A proposal without a step may be a decision of a function of the deployment (I3)."""
-    if isinstance(message, ActionProposed):
-        return bool(message.data.step_id)
-    return isinstance(message, _REPLIES)
-
-
-def _model_of(message: Message) -> str:
-    """The author of a reply; a violation may come to light only when a receipt is there."""
-    if isinstance(message, _REPLIES):
-        return message.data.usage.model or UNKNOWN
-    return UNKNOWN
-
-
-def _asked_about(chain: Chain, details: Details) -> str:
-    """The tool of a question; a supervisor's own question (which agent?) is about the
-    supervisor.
+def _count_question(
+    counts: dict[str, int], chain: Chain, fact: Fact, question: Question | None
+) -> None:
+    """A question is opened, answered or expired. A supervisor's own one (which agent?) is about the
+    supervisor. Of an answer also the seconds for which it has waited, and the least power of two
+    above them.
     """
-    question = _question(chain, details)
-    if question is not None and question.tool:
-        return question.tool
-    return SUPERVISOR if chain.task.agent == SUPERVISOR else UNKNOWN
-
-
-def _count_answer(counts: dict[str, int], chain: Chain, details: Details, now: int) -> None:
-    """The seconds for which a question has waited, and the least power of two above them."""
-    question = _question(chain, details)
-    seconds = 0 if question is None else (now - question.asked_at) // 1000
-    within = str(1 << seconds.bit_length())
-    about = _kind_of(chain, details), str(details.get("decision", UNKNOWN))
-    counts[f"wait:answers:{within}"] += 1
-    counts[total(Total.ANSWERS, *about, within)] += 1
-    counts[total(Total.WAITED, *about)] += seconds
-
-
-def _kind_of(chain: Chain, details: Details) -> str:
-    question = _question(chain, details)
-    return UNKNOWN if question is None else question.kind
-
-
-def _question(chain: Chain, details: Details) -> Question | None:
-    """The open question that a fact is about."""
-    questions = {question.request_id: question for question in chain.requests}
-    return questions.get(details["request_id"])
+    tool = SUPERVISOR if chain.task.agent == SUPERVISOR else UNKNOWN
+    kind, asked_at = UNKNOWN, chain.updated_at
+    if question is not None:
+        tool, kind, asked_at = question.tool or tool, question.kind.value, question.asked_at
+    if fact.type is FactType.REQUEST_OPENED:
+        counts[f"tool:asked:{tool}"] += 1
+        if kind == RequestKind.CLARIFICATION:
+            counts[f"tool:clarified:{tool}"] += 1
+    elif fact.type is FactType.REQUEST_EXPIRED:
+        counts[f"tool:undecided:{tool}"] += 1
+        counts[total(Total.UNDECIDED, kind)] += 1
+    else:
+        decision = str(fact.details.get("decision", UNKNOWN))
+        seconds = (chain.updated_at - asked_at) // 1000
+        within = str(1 << seconds.bit_length())
+        counts[f"tool:answered:{tool}"] += 1
+        if decision == Choice.NONE:
+            counts[f"tool:none:{tool}"] += 1
+        counts[f"wait:answers:{within}"] += 1
+        counts[total(Total.ANSWERS, kind, decision, within)] += 1
+        counts[total(Total.WAITED, kind, decision)] += seconds
 
 
 class AgentCounts(Side):

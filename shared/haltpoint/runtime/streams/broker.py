@@ -36,7 +36,11 @@ async def reach(url: str, ask: Callable[[], Awaitable[T]]) -> T:
     told_at = 0.0
     try:
         async for attempt in stamina.retry_context(
-            on=_is_away, attempts=None, timeout=None, wait_initial=0.05, wait_max=2.0
+            on=lambda error: isinstance(error, UNREACHABLE) and not refusal(error),
+            attempts=None,
+            timeout=None,
+            wait_initial=0.05,
+            wait_max=2.0,
         ):
             with attempt:
                 try:
@@ -51,7 +55,3 @@ async def reach(url: str, ask: Callable[[], Awaitable[T]]) -> T:
             raise unusable(error, url) from error
         raise
     raise AssertionError("it was asked without end")
-
-
-def _is_away(error: Exception) -> bool:
-    return isinstance(error, UNREACHABLE) and not refusal(error)

@@ -61,10 +61,10 @@ def place_in(url: str) -> str:
     return masked(url).rpartition("@")[2].partition("?")[0]
 
 
-def connect(url: str, *, socket_timeout: float = 5.0) -> Redis:
+def connect(url: str) -> Redis:
     """A client for an address (`servers/clients.py`) that never repeats a command by itself.
 
-    Replies are bytes; `socket_timeout` is in seconds. Nothing is sent before the first command.
+    Replies are bytes, and take 5 s at most. Nothing is sent before the first command.
     Raises HaltpointError HP-001 for other addresses.
     """
     scheme = url.partition("://")[0]
@@ -78,7 +78,7 @@ def connect(url: str, *, socket_timeout: float = 5.0) -> Redis:
             fix,
         )
     try:
-        return client(url, socket_timeout)
+        return client(url)
     except (TypeError, ValueError):  # their words may have a part of the password
         raise HaltpointError("HP-001", "the address cannot be used", _UNREADABLE, fix) from None
 

@@ -32,11 +32,10 @@ def read_foreign(
     Without a `type` it is the body of a task. Its id is that of its entry, so that the same entry
     is the same task.
     """
-    data = fields.get(_DATA, b"")
     if rejected.reason not in _PERHAPS:
         return rejected
     try:
-        message = read_strictly(body_of(data))
+        message = read_strictly(body_of(fields.get(_DATA, b"")))
     except StrictJsonError as fault:
         return Rejected(DeadLetterReason.BAD_JSON, str(fault))
     except ValueError:

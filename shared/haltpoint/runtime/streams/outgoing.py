@@ -165,12 +165,12 @@ def public_facts(decision: Decision, now: int, trace: str | None) -> list[bytes]
 
 def _public(fact: Fact, decision: Decision, now: int, trace: str | None) -> bytes:
     chain = decision.chain
-    known = {
+    data: JsonObject = {
         "tenant": chain.task.tenant,
         "conversation_id": chain.task.conversation_id,
         "answer": chain.end.answer if fact.type in FINAL_FACTS else None,
     }
-    data: JsonObject = {name: text for name, text in known.items() if text is not None}
+    data = {name: text for name, text in data.items() if text is not None}
     data |= {"chain_id": chain.id, **fact.details}
     if fact.type is FactType.REQUEST_OPENED:
         data |= _question(data["request_id"], decision)
@@ -205,10 +205,9 @@ def _question(request: str, decision: Decision) -> JsonObject:
 def _cut(corrections: tuple[Correction, ...]) -> tuple[Correction, ...]:
     """The corrections, together not longer than a message may be: they quote the model's words."""
     room = MOST_CORRECTED // max(1, len(corrections))
-    return tuple(_cut_to(room, correction) for correction in corrections)
-
-
-def _cut_to(room: int, correction: Correction) -> Correction:
-    message = correction.message[:room]
-    form = correction.form[: room - len(message)]
-    return structs.replace(correction, message=message, form=form)
+    cut: list[Correction] = []
+    for correction in corrections:
+        message = correction.message[:room]
+        form = correction.form[: room - len(message)]
+        cut.append(structs.replace(correction, message=message, form=form))
+    return tuple(cut)

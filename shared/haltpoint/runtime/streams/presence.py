@@ -76,6 +76,4 @@ async def siblings(redis: Redis, topology: Topology) -> Counter[str]:
 async def _texts(redis: Redis, topology: Topology) -> dict[Any, Any]:
     """The text of each service on the list; None where it is not ready any more."""
     keys = [key async for key in redis.sscan_iter(topology.key(0, "services"))]
-    if not keys:
-        return {}
-    return dict(zip(keys, await redis.mget(keys), strict=True))
+    return dict(zip(keys, await redis.mget(keys), strict=True)) if keys else {}

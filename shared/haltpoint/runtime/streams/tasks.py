@@ -34,15 +34,9 @@ async def side_by_side(seconds: float, works: Iterable[Coroutine[Any, Any, None]
     if not tasks:
         return
     done, later = await asyncio.wait(tasks, timeout=seconds)
-    for task in later:
-        task.add_done_callback(_heard)
+    for task in later:  # what becomes of it interests no other
+        task.add_done_callback(lambda task: task.cancelled() or task.exception())
     await asyncio.gather(*done)
-
-
-def _heard(task: "asyncio.Future[Any]") -> None:
-    """What becomes of it interests no other."""
-    if not task.cancelled():
-        task.exception()
 
 
 async def end(*tasks: "asyncio.Task[Any] | None", pause: float = 0.5) -> None:

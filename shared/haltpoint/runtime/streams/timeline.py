@@ -54,11 +54,13 @@ async def read_timeline(
     cursor.
     """
     behind = Place.parse(cursor) if cursor else None
-    begin, end = _ms(since) or "-", _ms(until) or "+"
+    begin, end = _ms(since, "-"), _ms(until, "+")
     entries: list[Entry] = []
     for partition in range(topology.partitions):  # one after the other: each may have megabytes
         key = topology.key(partition, stream)
-        first = _first(partition, behind) or begin
+        first = begin
+        if behind is not None:
+            first = f"({behind.entry}" if partition <= behind.partition else behind.entry
         for entry, values in await calls.call("XRANGE", key, first, end, "COUNT", limit):
             entries.append((Place.parse(f"{partition}/{entry.decode()}"), values))
     entries.sort(key=lambda entry: entry[0])
@@ -67,16 +69,6 @@ async def read_timeline(
     return entries[:limit], str(entries[limit - 1][0])
 
 
-def _ms(moment: datetime | None) -> str:
-    """As the server's ids begin: none is earlier than 1970. Empty: no moment."""
-    if moment is None:
-        return ""
-    ms = round(moment.timestamp() * 1000)
-    return str(max(0, ms))
-
-
-def _first(partition: int, behind: Place | None) -> str:
-    """Where a partition's entries behind a place begin; empty: at its own beginning."""
-    if behind is None:
-        return ""
-    return f"({behind.entry}" if partition <= behind.partition else behind.entry
+def _ms(moment: datetime | None, otherwise: str) -> str:
+    """As the server's ids begin: none is earlier than 1970."""
+    return str(max(0, round(moment.timestamp() * 1000))) if moment else otherwise

@@ -41,8 +41,7 @@ def _listed(entry: bytes, now: int) -> Listed:
     """One entry, as the function `announce` writes it: {"spec":...,"seen":...}."""
     spec, _, rest = entry.removeprefix(b'{"spec":').rpartition(b',"seen":')
     seen = int(rest.removesuffix(b"}"))
-    gone = seen < now - _LEASE
-    return Listed(spec=_spec(spec, gone), seen=seen)
+    return Listed(spec=_spec(spec, seen < now - _LEASE), seen=seen)
 
 
 @lru_cache(maxsize=4096)

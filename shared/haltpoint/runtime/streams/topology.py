@@ -69,8 +69,8 @@ class Topology:
         return f"hp:{{{self.partition(any_id)}}}:{kind}:{any_id}"
 
     def stream(self, partition: int, stream: Stream, queue: str = "") -> str:
-        """The key of a work stream; `queue` names one of the tool workers' streams."""
-        return self.key(partition, stream_name(stream, queue))
+        """The key of a work stream, `events` or `tools:<queue>` in its partition."""
+        return self.key(partition, f"{stream.value}:{queue}" if queue else stream.value)
 
     async def ensure(self, redis: Redis, queues: Iterable[str] = ()) -> None:
         """Write P on the first call ever, then create all streams and groups at 0. Safe to repeat.
@@ -81,9 +81,8 @@ class Topology:
         await redis.hsetnx(_DEPLOYMENT, "partitions", str(self.partitions))
         await self.fits(redis)
         await redis.hset(_DEPLOYMENT, "rows", FORM)
-        streams: list[tuple[Stream, str]] = []
+        streams: list[tuple[Stream, str]] = [(Stream.TOOLS, queue) for queue in queues]
         streams += [(stream, "") for stream in Stream if stream is not Stream.TOOLS]
-        streams += [(Stream.TOOLS, queue) for queue in queues]
         pipeline = redis.pipeline(transaction=False)
         for partition in range(self.partitions):
             for stream, queue in streams:
@@ -183,8 +182,3 @@ def _stream_of(key: str) -> tuple[int, str]:
     if match is None:
         raise ValueError(f"{key!r} is not the key of a work stream")
     return int(match[1]), match[2]
-
-
-def stream_name(stream: Stream, queue: str = "") -> str:
-    """The name of a work stream inside its partition: `events`, or `tools:<queue>`."""
-    return f"{stream.value}:{queue}" if queue else stream.value

@@ -152,7 +152,11 @@ def _second_look(data: bytes, fault: str) -> AnyMessage | Rejected:
         return Rejected(DeadLetterReason.BAD_FIELDS, "the message has no `type`")
     tag = fields["type"]
     if not isinstance(tag, str) or tag not in BY_TYPE:
-        return _unknown(tag)
+        text = str(tag)[:128]
+        if known_names().isdisjoint((text, text.rpartition(".")[0])):
+            return Rejected(DeadLetterReason.UNKNOWN_MESSAGE, f"there is no message {text!r}")
+        detail = f"this release does not know {text!r}, but another version of it"
+        return Rejected(DeadLetterReason.UNKNOWN_VERSION, detail)
     trace = fields.get("traceparent")
     if not isinstance(trace, str) or _TRACEPARENT.fullmatch(trace) is None:
         fields["traceparent"] = None
@@ -170,19 +174,9 @@ def _bad_json(error: ValueError) -> Rejected:
     return Rejected(DeadLetterReason.BAD_JSON, str(error)[:1000])
 
 
-def _unknown(tag: object) -> Rejected:
-    text = str(tag)[:128]
-    name = text.rpartition(".")[0]
-    if known_names().isdisjoint((text, name)):
-        return Rejected(DeadLetterReason.UNKNOWN_MESSAGE, f"there is no message {text!r}")
-    detail = f"this release does not know {text!r}, but another version of it"
-    return Rejected(DeadLetterReason.UNKNOWN_VERSION, detail)
-
-
 def _faults(error: ValidationError) -> str:
-    faults = error.errors(include_url=False, include_input=False)
     lines: list[str] = []
-    for fault in faults[:5]:
-        place = ".".join(map(str, fault["loc"]))
-        lines.append(f"data.{place}: {in_words_of_json(fault)}")
+    for fault in error.errors(include_url=False, include_input=False)[:5]:
+        place = ".".join(map(str, ("data", *fault["loc"])))
+        lines.append(f"{place}: {in_words_of_json(fault)}")
     return "; ".join(lines)[:1000]

@@ -2,9 +2,8 @@
 
 import json
 from collections import ChainMap
-from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, cast
+from typing import cast
 
 from msgspec import structs
 
@@ -33,6 +32,7 @@ from haltpoint.runtime.views.log_view import Details, Told, moment
 from haltpoint.runtime.views.record import ChainRecord, title_of
 from haltpoint.runtime.views.request_view import request_of
 from haltpoint.runtime.views.step_view import resting, step_view, thoughts_of
+from haltpoint.runtime.views.wording import about
 
 
 def summary_of(chain: Chain) -> ChainSummary:
@@ -57,6 +57,8 @@ def view_of(record: ChainRecord, told: Told | None = None) -> ChainView:
     told = told or Told(record)
     thoughts = thoughts_of(record, told)
     steps = [step_view(record, told, step, run, thoughts[step.id]) for step, run in record.steps]
+    cancelled = ChainMap(*told.others[FactType.CHAIN_CANCELLED])
+    stopped = (about("by {}", cancelled.get("by")), cancelled.get("reason"))
     routed = tuple(map(RoutedView.model_validate, told.others[FactType.CHAIN_ROUTED]))
     return ChainView(
         **dict(summary_of(chain)),
@@ -68,7 +70,7 @@ def view_of(record: ChainRecord, told: Told | None = None) -> ChainView:
         waits_for_model=None if record.status.final else _rest_of(record),
         submitted_by=chain.task.handed.submitted_by,
         bounds=chain.bounds,
-        stopped=_stopped(ChainMap(*told.others[FactType.CHAIN_CANCELLED])),
+        stopped=": ".join(filter(None, stopped)) or None,
         routed=routed[-1] if routed else None,
         routed_before=routed[:-1],
         steps=tuple(steps),
@@ -137,18 +139,9 @@ def _usage(record: ChainRecord) -> Spent:
     used = record.chain.spent
     for child in record.children.values():
         if child.task.agent is not None:
-            chain = Spent(chains=1)
-            below = _usage(child)
-            used = added(used, chain)
-            used = added(used, below)
+            used = added(used, Spent(chains=1))
+            used = added(used, _usage(child))
     return used
-
-
-def _stopped(cancelled: Mapping[str, Any]) -> str | None:
-    """By whom and why a cancelled chain was stopped, as far as they said it."""
-    by = cancelled.get("by")
-    parts = [f"by {by}" if by else "", cancelled.get("reason")]
-    return ": ".join(filter(None, parts)) or None
 
 
 def _dropped(details: Details) -> DroppedCall:

@@ -1,9 +1,11 @@
 """The failure history as it is read: the counters of all partitions, added up."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import accumulate, product
+from operator import attrgetter
 from typing import Final
 
 from redis.asyncio import Redis
@@ -40,7 +42,7 @@ class History:
             until=now.date(),
             tools=_rows(counts, "tool", clarifying),
             models=_rows(counts, "model"),
-            hours=tuple(_hours(counts)),
+            hours=tuple(filter(attrgetter("chains"), map(partial(_hour, counts), range(24)))),
             waited_p50=_within(counts, 0.5),
             waited_p95=_within(counts, 0.95),
         )
@@ -66,13 +68,10 @@ def _rows(
     )
 
 
-def _hours(counts: Counter[str]) -> Iterator[HourRow]:
-    """The hours in which a chain ended."""
-    for hour in range(24):
-        chains = counts[f"hour:chains:{hour}"]
-        if chains:
-            failures, questions = counts[f"hour:failures:{hour}"], counts[f"hour:questions:{hour}"]
-            yield HourRow(hour=hour, chains=chains, failures=failures, questions=questions)
+def _hour(counts: Counter[str], hour: int) -> HourRow:
+    """What ended in this hour."""
+    ended = {what: counts[f"hour:{what}:{hour}"] for what in ("chains", "failures", "questions")}
+    return HourRow(hour=hour, **ended)
 
 
 def _within(counts: Counter[str], share: float) -> int | None:
@@ -80,7 +79,5 @@ def _within(counts: Counter[str], share: float) -> int | None:
     bounds = [1 << power for power in range(32)]
     answers = [counts[f"wait:answers:{bound}"] for bound in bounds]
     wanted = share * sum(answers)
-    for bound, reached in zip(bounds, accumulate(answers), strict=True):
-        if reached and reached >= wanted:
-            return bound
-    return None
+    reached = zip(bounds, accumulate(answers), strict=True)
+    return next((bound for bound, count in reached if count and count >= wanted), None)

@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from heapq import nlargest
+from itertools import chain, product, starmap
 from typing import Any, Final, TypeAlias, TypeVar
 
 from haltpoint.contracts.base import value
@@ -35,11 +37,9 @@ class Indexes:
     async def behind(self, cursor: str | None, limit: int) -> list[_Place]:
         """The `limit` highest places behind a cursor."""
         partitions = range(self.topology.partitions)
-        keys = [self.topology.key(place, name) for place in partitions for name in self.names]
-        places: list[_Place] = []
-        for behind in await asyncio.gather(*(self._behind(key, cursor, limit) for key in keys)):
-            places += behind
-        return sorted(places, reverse=True)[:limit]
+        keys = starmap(self.topology.key, product(partitions, self.names))
+        behind = await asyncio.gather(*(self._behind(key, cursor, limit) for key in keys))
+        return nlargest(limit, chain.from_iterable(behind))
 
     async def _behind(self, key: str, cursor: str | None, limit: int) -> list[_Place]:
         """At least `limit` places of one index behind a cursor, as far as there are so many."""
@@ -80,18 +80,13 @@ async def page(
         shown_items = await asyncio.gather(*(shown(member) for _, member in places))
         for (score, member), fitting in zip(places, shown_items, strict=True):
             cursor = f"{score}_{member}"
-            visible = cursor if fitting else _without_name(score, visible)
+            if fitting:
+                visible = cursor
+            elif visible is None or not visible.startswith(f"{score}_"):
+                visible = f"{score}_{_BEFORE_ALL}"  # those of this score come again
             items += fitting
             if len(items) >= limit:
                 return Page(items=tuple(items), next_cursor=visible)
         if len(places) < step:
-            visible = None
-            break
+            return Page(items=tuple(items))
     return Page(items=tuple(items), next_cursor=visible)
-
-
-def _without_name(score: int, visible: str | None) -> str:
-    """A place before this one that names no member without items: those of its score come again."""
-    if visible is not None and visible.startswith(f"{score}_"):
-        return visible
-    return f"{score}_{_BEFORE_ALL}"

@@ -68,7 +68,8 @@ class ChainQuery(ListQuery):
     def fits(self, chain: Chain, data: Fields) -> bool:
         """Whether the list has this chain; `data` are its calls, when a tool is looked for."""
         task = chain.task
-        if self.tool is not None and self.tool not in _tools_of(data):
+        calls = [text for name, text in data.items() if name.endswith(_CALL)]
+        if self.tool and not any(call.startswith(f"{self.tool}\n") for call in calls):
             return False
         is_here = self.looks_for(
             status=chain.status,
@@ -101,8 +102,3 @@ class RequestQuery(ListQuery):
             tenant=task.tenant,
         )
         return is_here and self.has_words(request.id, request.goal, request.question)
-
-
-def _tools_of(data: Fields) -> set[str]:
-    """The tools that a chain has called, out of its field of each call (store/rows.py)."""
-    return {text.partition("\n")[0] for name, text in data.items() if name.endswith(_CALL)}

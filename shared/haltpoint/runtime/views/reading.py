@@ -3,7 +3,7 @@ each.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -11,7 +11,6 @@ import msgspec
 
 from haltpoint.contracts.base import request_id
 from haltpoint.contracts.people.phrases import Phrases
-from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views.chains import ModelRestView
 from haltpoint.runtime.store import rows
 from haltpoint.runtime.store.chain_codec import action_ids, decode_chain
@@ -81,8 +80,13 @@ class Records:
         record = _record(chain_id, *fields, tuple(decode_line(chain_id, line) for line in lines))
         tools = {question_of(request).tool for request in record.requests.values()}
         tools.update(action.tool for action in record.actions.values())
-        specs = await self._specs(chain_id, tools)
-        return replace(record, specs=specs, phrases=self._phrases)
+        names = list(filter(None, tools))
+        if names:
+            key = self._topology.key(self._topology.partition(chain_id), "catalogue")
+            entries = filter(None, await self._calls.call("HMGET", key, *names))
+            listed = [msgspec.json.decode(entry, type=Listed).spec for entry in entries]
+            record = replace(record, specs={spec.name: spec for spec in listed})
+        return replace(record, phrases=self._phrases)
 
     async def fields(
         self,
@@ -105,16 +109,6 @@ class Records:
             raise OtherReleaseError(chain_id)
         return (head, data) if task else None
 
-    async def _specs(self, chain_id: str, tools: Iterable[str]) -> dict[str, ToolSpec]:
-        """Those of these tools that workers declare now, by name."""
-        names = [tool for tool in tools if tool]
-        if not names:
-            return {}
-        key = self._topology.key(self._topology.partition(chain_id), "catalogue")
-        entries = await self._calls.call("HMGET", key, *names)
-        listed = [msgspec.json.decode(entry, type=Listed) for entry in entries if entry is not None]
-        return {tool.spec.name: tool.spec for tool in listed}
-
 
 def _record(chain_id: str, head: Fields, data: Fields, log: tuple[LogLine, ...]) -> ChainRecord:
     """The chain out of its keys."""
@@ -125,18 +119,12 @@ def _record(chain_id: str, head: Fields, data: Fields, log: tuple[LogLine, ...])
     requests = [rows.request_of(name, head, data) for name in asked]
     thoughts = [line.ref for line in log if line.ref and line.type in _THOUGHTS]
     words = {name: data.get(local(name)) for name in thoughts}
+    rests = [text.partition("\n")[0] for name, text in data.items() if name.endswith(_REST)]
     return ChainRecord(
         chain=chain,
         log=log,
         actions={action.id: action for action in actions if action is not None},
         requests={request.id: request for request in requests if request is not None},
         thoughts={name: rows.thought_of(text) for name, text in words.items() if text},
-        rests=tuple(_rests(data)),
+        rests=tuple(map(ModelRestView.model_validate_json, rests)),
     )
-
-
-def _rests(data: Fields) -> Iterator[ModelRestView]:
-    """Of the thoughts that wait for their model."""
-    for name, text in data.items():
-        if name.endswith(_REST):
-            yield ModelRestView.model_validate_json(text.partition("\n")[0])

@@ -9,10 +9,10 @@ that may move.
 it too.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
-from urllib.parse import parse_qsl, unquote, urlencode
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from redis.asyncio import Connection, Redis, SSLConnection, UnixDomainSocketConnection
 from redis.asyncio.connection import AbstractConnection, ConnectionPool
@@ -125,23 +125,16 @@ class _Parts:
 
     scheme: str
     login: str
-    hosts: tuple[str, ...]
+    hosts: Sequence[str]
     path: str
     query: Mapping[str, str]
 
     @classmethod
     def of(cls, url: str) -> "_Parts":
-        scheme, _, rest = url.partition("://")
-        before, _, query = rest.partition("?")
-        netloc, _, path = before.partition("/")
-        login, at, hosts = netloc.rpartition("@")
-        return cls(
-            scheme.partition("+")[0],
-            login + at,
-            tuple(hosts.split(",")),
-            unquote(path),
-            dict(parse_qsl(query)),
-        )
+        parts = urlsplit(url)
+        login, at, hosts = parts.netloc.rpartition("@")
+        scheme, path = parts.scheme.partition("+")[0], unquote(parts.path[1:])
+        return cls(scheme, login + at, hosts.split(","), path, dict(parse_qsl(parts.query)))
 
     def address(self, host: str, db: str = "0") -> str:
         """That of one of the hosts."""
@@ -149,45 +142,42 @@ class _Parts:
 
     def without_login(self) -> "_Parts":
         """The same for a stranger."""
-        return replace(
-            self,
-            login="",
-            query={name: text for name, text in self.query.items() if name not in _LOGIN},
-        )
+        query = {name: text for name, text in self.query.items() if name not in _LOGIN}
+        return replace(self, login="", query=query)
 
 
-def client(url: str, socket_timeout: float) -> Redis:
+def client(url: str) -> Redis:
     """A client for an address with one of `SCHEMES`. Raises ValueError, and TypeError for an
     option that is not known; their words may have a part of the login.
     """
     scheme, _, kind = url.partition("://")[0].partition("+")
     if not kind:
-        return Redis.from_pool(_pool(url, _FIXED[scheme], socket_timeout))
+        return Redis.from_pool(_pool(url, _FIXED[scheme]))
     parts = _Parts.of(url)
     if kind == "cluster":
-        return _cluster(parts, socket_timeout)
-    return Redis.from_pool(_pool_of_master(parts, socket_timeout))
+        return _cluster(parts)
+    return Redis.from_pool(_pool_of_master(parts))
 
 
-def _cluster(parts: _Parts, socket_timeout: float) -> Redis:
+def _cluster(parts: _Parts) -> Redis:
     url = parts.address(parts.hosts[0])
 
     def moving(whereabouts: Whereabouts) -> ConnectionPool:
-        return _pool(url, _MOVING[parts.scheme], socket_timeout, whereabouts=whereabouts)
+        return _pool(url, _MOVING[parts.scheme], whereabouts=whereabouts)
 
     def fixed(place: Place) -> ConnectionPool:
-        return _pool(parts.address(str(place)), _FIXED[parts.scheme], socket_timeout)
+        return _pool(parts.address(str(place)), _FIXED[parts.scheme])
 
     return ClusterRedis(_guides("node of the cluster", parts, _PORT), moving, fixed)
 
 
-def _pool_of_master(parts: _Parts, socket_timeout: float) -> ConnectionPool:
+def _pool_of_master(parts: _Parts) -> ConnectionPool:
     if not parts.path:
         raise ValueError
     url = parts.address(parts.hosts[0], parts.query.get("db", "0"))
     question = "SENTINEL", "GET-MASTER-ADDR-BY-NAME", parts.path
     whereabouts = Whereabouts(_guides("Sentinel", parts, _SENTINEL_PORT), question, _place)
-    return _pool(url, _MOVING[parts.scheme], socket_timeout, whereabouts=whereabouts)
+    return _pool(url, _MOVING[parts.scheme], whereabouts=whereabouts)
 
 
 def _place(reply: Any, _: Guide) -> Place:
@@ -198,25 +188,20 @@ def _place(reply: Any, _: Guide) -> Place:
 
 
 def _guides(kind: str, parts: _Parts, port: int) -> Guides:
-    return Guides(kind, [_guide(host, parts, port) for host in parts.hosts])
+    guides: list[Guide] = []
+    for host in parts.hosts:
+        named = host if ":" in host.rpartition("]")[2] else f"{host}:{port}"
+        anonymous = _pool(parts.without_login().address(named), _FIXED[parts.scheme])
+        known = _pool(parts.address(named), _FIXED[parts.scheme])
+        place = anonymous.connection_kwargs
+        guides.append(Guide(Place(place["host"], place["port"]), anonymous, known))
+    return Guides(kind, guides)
 
 
-def _guide(host: str, parts: _Parts, port: int) -> Guide:
-    named = host if ":" in host.rpartition("]")[2] else f"{host}:{port}"
-    anonymous, known = (
-        _pool(each.address(named), _FIXED[parts.scheme], 5.0)
-        for each in (parts.without_login(), parts)
-    )
-    place = anonymous.connection_kwargs
-    return Guide(Place(place["host"], place["port"]), anonymous, known)
-
-
-def _pool(
-    url: str, kind: type[AbstractConnection], socket_timeout: float, **more: Any
-) -> ConnectionPool:
+def _pool(url: str, kind: type[AbstractConnection], **more: Any) -> ConnectionPool:
     pool = ConnectionPool.from_url(
         url,
-        socket_timeout=socket_timeout,
+        socket_timeout=5.0,
         retry=Retry(NoBackoff(), 0),
         health_check_interval=0,
         protocol=3,
