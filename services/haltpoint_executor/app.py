@@ -10,6 +10,7 @@ from haltpoint.runtime.service import service
 from haltpoint.runtime.service.service import Service
 from haltpoint.runtime.store.dead_letters import DeadLetters
 from haltpoint.runtime.store.store import Store
+from haltpoint.runtime.streams.broker import reach
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint_executor.cache import ChainCache
 from haltpoint_executor.executor import Parts
@@ -43,8 +44,8 @@ async def run(settings: Settings) -> None:
     async with service.running(Party.EXECUTOR, settings) as here:
         parts = _parts(here)
         partitions = Partitions(here, parts)
-        await here.reach(parts.world.refresh)
-        await here.reach(partitions.tick)
+        await reach(here.url, parts.world.refresh)
+        await reach(here.url, partitions.tick)
         here.every(1.0, parts.world.refresh, "tools")
         here.every(settings.executor_lease / 4, partitions.tick, "leases")
         # What is due starts at most this much later.

@@ -119,7 +119,7 @@ class Partitions:
 
     async def _give_up(self, partition: int) -> None:
         await self._stop(partition)
-        await self._parts.store.give_up(partition, self._here.instance)
+        await self._parts.store.lease(partition, self._here.instance, 0)
 
     async def _start(self, partition: int) -> _Reading:
         clock = ServerClock()

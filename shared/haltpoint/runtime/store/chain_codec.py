@@ -74,10 +74,6 @@ def _text(text: str | None) -> str:
     return text or ""
 
 
-def _local(thought_id: str | None) -> str:
-    return local(thought_id) if thought_id else ""
-
-
 def _write_spent(spent: Spent) -> str:
     return f"{spent.turns} {spent.actions} {spent.tokens} {spent.cost!r}"
 
@@ -97,7 +93,7 @@ _FIELDS: Final[tuple[Any, ...]] = (
     (Head.ORIGIN, "origin", _text, PlanOrigin),
     (Head.ASKED, "asked", str, int),
     (Head.SPENT, "spent", _write_spent, read_spent),
-    (Head.THOUGHT, "thought", _local, str),
+    (Head.THOUGHT, "thought", lambda thought: local(thought or ""), str),
 )
 """Field of the hash, attribute of the chain, and how each is made of the other."""
 
@@ -159,26 +155,15 @@ def decode_chain(chain_id: str, head: Fields, data: Fields) -> Chain:
         values["thought"] = f"{chain_id}.{values['thought']}"
     status = values.pop("status")
     task = msgspec.json.decode(data[Data.TASK], type=Task)
-    chain = Chain(chain_id, task, status=status, runs=decode_steps(head), **values)
-    chain = _with_plan(chain, stored_plan(data.get(Data.PLAN)))
-    end = data.get(Data.END)
-    if end is not None:
-        chain = replace(chain, end=end_of(end))
-    return chain
-
-
-def _with_plan(chain: Chain, stored: StoredPlan) -> Chain:
-    beside = dict(zip(BESIDE_PLAN, _beside_plan(stored), strict=True))
-    proposals = {
+    stored = stored_plan(data.get(Data.PLAN))
+    values |= zip(BESIDE_PLAN, _beside_plan(stored), strict=True)
+    values["proposals"] = {
         index: OpenProposal(Proposal(), refused) for index, refused in stored.refused.items()
     }
-    plan = stored.plan or (chain.task.plan if chain.runs else None)
-    return replace(chain, plan=plan, proposals=proposals, **beside)
-
-
-def open_numbers(head: Fields) -> tuple[int, ...]:
-    """The numbers of the open requests, oldest first."""
-    return tuple(map(int, head.get(Head.OPEN, "").split()))
+    runs = decode_steps(head)
+    plan = stored.plan or (task.plan if runs else None)
+    end = end_of(data.get(Data.END, "{}"))
+    return Chain(chain_id, task, status=status, plan=plan, runs=runs, end=end, **values)
 
 
 def end_of(text: str) -> End:
@@ -188,9 +173,7 @@ def end_of(text: str) -> End:
 
 def stored_plan(text: str | None) -> StoredPlan:
     """What is stored with a chain's plan, from its field."""
-    if text is None:
-        return StoredPlan()
-    return msgspec.json.decode(text, type=StoredPlan)
+    return msgspec.json.decode(text or "{}", type=StoredPlan)
 
 
 def as_worked_on(text: str | None, task: Task) -> tuple[Task, Plan | None]:

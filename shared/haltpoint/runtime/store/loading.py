@@ -18,7 +18,7 @@ from haltpoint.contracts.events import ActionProposed, TaskSubmitted
 from haltpoint.contracts.people.humans import Question
 from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.work.tasks import Task
-from haltpoint.runtime.store.chain_codec import decode_chain, open_numbers
+from haltpoint.runtime.store.chain_codec import decode_chain
 from haltpoint.runtime.store.chain_reader import ChainReader
 from haltpoint.runtime.store.committing import Loaded
 from haltpoint.runtime.store.rows import (
@@ -86,7 +86,7 @@ async def _read(reader: ChainReader, chain_id: str) -> Loaded | None:
     chain = decode_chain(chain_id, head, data)
     if chain.plan is not None:
         chain = replace(chain, graph=Graph.of(chain.plan))
-    numbers = open_numbers(head)
+    numbers = list(map(int, head.get(Head.OPEN, "").split()))
     if chain.plan is not None or numbers:  # else it is new: nothing was sent or asked yet
         chain = await _with_needs(reader, chain, numbers, head)
     return Loaded(chain, version, head.get(Head.TRACE) or None)
@@ -107,25 +107,19 @@ async def _with_needs(
     questions = [msgspec.json.decode(data[name], type=Question) for name in asked]
     asked_about = {question.action_id for question in questions}
     stored = [action_of(action, head, data) for action in actions]
+    proposals: dict[int, OpenProposal] = {}
+    for index, name in thoughts.items():
+        if name in data:
+            reply = msgspec.json.decode(thought_of(data[name]).data, type=ActionProposed.Data)
+            judged = chain.proposals.get(index)
+            proposals[index] = OpenProposal(reply.proposal, judged.refused if judged else {})
     return replace(
         chain,
         live=live_steps(chain.runs),
         actions={row.id: _action(chain, row, asked_about) for row in stored if row},
         requests=tuple(questions),
-        proposals=_proposals(chain, thoughts, data),
+        proposals=proposals,
     )
-
-
-def _proposals(chain: Chain, thoughts: dict[int, str], data: Fields) -> dict[int, OpenProposal]:
-    proposals: dict[int, OpenProposal] = {}
-    for index, name in thoughts.items():
-        text = data.get(name)
-        if text is not None:
-            reply = msgspec.json.decode(thought_of(text).data, type=ActionProposed.Data)
-            stored = chain.proposals.get(index)
-            refused = stored.refused if stored else {}
-            proposals[index] = OpenProposal(reply.proposal, refused)
-    return proposals
 
 
 def _action(chain: Chain, stored: StoredAction, asked_about: set[str]) -> Action:
@@ -136,11 +130,12 @@ def _action(chain: Chain, stored: StoredAction, asked_about: set[str]) -> Action
     """
     step_id, _, number = local(stored.id).rpartition(".")
     step = chain.graph.index[step_id]
+    status = ActionStatus.DONE
     if stored.id in asked_about:
-        return decode_action(stored, step, ActionStatus.ASKING)
-    if int(number) in chain.runs[step].pending:
-        return decode_action(stored, step, ActionStatus.DISPATCHED)
-    return decode_action(stored, step, ActionStatus.DONE)
+        status = ActionStatus.ASKING
+    elif int(number) in chain.runs[step].pending:
+        status = ActionStatus.DISPATCHED
+    return decode_action(stored, step, status)
 
 
 def decode_action(stored: StoredAction, step: int, status: ActionStatus) -> Action:

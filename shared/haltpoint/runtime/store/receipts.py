@@ -193,20 +193,14 @@ class ReceiptStore(Side):
         token = f"{self._nonce}{next(self._serial):x}"
         mode = "start" if start else "look"
         args = (ref.stream, ref.entry, action_id, self._consumer, token, mode, approval)
-        reply = await self._claimed(ref.partition, args)
-        while reply is None:
+        while True:
+            claim = self._functions.call("claim", ref.partition, *args)
+            is_safe = self._replicas.have_all(ref.partition)
+            status, epoch, *more = await claim
+            if await is_safe and status != _RECOVERING:
+                receipt = more[0].decode() if more else ""
+                return Claimed(ClaimStatus(status.decode()), epoch, token, receipt)
             await asyncio.sleep(_WAIT)
-            reply = await self._claimed(ref.partition, args)
-        status, epoch, *more = reply
-        receipt = more[0].decode() if more else ""
-        return Claimed(ClaimStatus(status.decode()), epoch, token, receipt)
-
-    async def _claimed(self, partition: int, args: Sequence[Argument]) -> list[Any] | None:
-        """The answer to a claim; None: it is not known yet, or on too few replicas: claim again."""
-        claim = self._functions.call("claim", partition, *args)
-        is_safe = self._replicas.have_all(partition)
-        reply: list[Any] = await claim
-        return reply if await is_safe and reply[0] != _RECOVERING else None
 
     def complete(self, finished: Finished) -> "asyncio.Future[Completion]":
         """Record a receipt and tell the executor (R3, R8); await the result.

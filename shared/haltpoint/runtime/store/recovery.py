@@ -73,8 +73,8 @@ class Recovery(Side):
         for first in range(0, len(actions), _BATCH):
             args: list[Argument] = []
             for action in actions[first : first + _BATCH]:
-                args += (action.action_id, action.attempt, action.token, action.call)
-                args.append(action.receipt.encode())
+                receipt = action.receipt.encode()
+                args += (action.action_id, action.attempt, action.token, action.call, receipt)
             unknown += await self._functions.call("recall", partition, *args)
         return unknown
 

@@ -5,6 +5,7 @@ runtime/store/lua).
 """
 
 import hashlib
+import math
 import secrets
 import time
 from collections import deque
@@ -14,7 +15,7 @@ from enum import StrEnum
 from itertools import count
 from typing import Any, Final
 
-import msgspec
+from msgspec.structs import replace
 
 from haltpoint.chain.model.statuses import ActionStatus
 from haltpoint.contracts.base import Ingress, derived_chain_id, value
@@ -183,13 +184,12 @@ class Store(Side):
         """
         chain = chain_id or new_chain_id()
         digest = _digest(task)
-        handed = msgspec.structs.replace(task.handed, span=span)
+        handed: dict[str, Any] = {"span": span}
         if line is not None:
-            handed = msgspec.structs.replace(handed, submitted_by=line.audited.by)
+            handed["submitted_by"] = line.audited.by
         if task.conversation_id is not None and task.plan is None:
-            earlier = await self.conversations.before(task)
-            handed = msgspec.structs.replace(handed, earlier=earlier)
-        whole = msgspec.structs.replace(task, handed=handed)
+            handed["earlier"] = await self.conversations.before(task)
+        whole = replace(task, handed=replace(task.handed, **handed))
         submitted = await self._begin(chain, digest, whole, trace, _deadline(task), line)
         if submitted.status is SubmitStatus.CREATED:
             self._accepted.append((time.time(), chain))
@@ -202,7 +202,7 @@ class Store(Side):
         one that is there again is left alone (R10).
         """
         chain = loaded.chain
-        given = msgspec.structs.replace(chain.task, handed=Handed())
+        given = replace(chain.task, handed=Handed())
         await self._begin(chain.id, _digest(given), chain.task, loaded.trace, chain.deadline, None)
 
     async def missing(self, chains: Sequence[str]) -> set[str]:
@@ -308,14 +308,12 @@ class Store(Side):
         return int(following)
 
     async def lease(self, partition: int, owner: str, seconds: float) -> str:
-        """Take or renew the partition's lease, when it is free or ours; who holds it then."""
-        ms = max(1, round(seconds * 1000))
+        """Take or renew the partition's lease, when it is free or ours, or give it up in 0 s; who
+        holds it then.
+        """
+        ms = math.ceil(seconds * 1000)
         holder = await self._functions.call("lease", partition, owner, ms)
         return str(holder.decode())
-
-    async def give_up(self, partition: int, owner: str) -> None:
-        """Free the partition's lease if it is ours."""
-        await self._functions.call("lease", partition, owner, 0)
 
     async def cancel(self, message: TaskCancelled, line: Line | None = None) -> CancelStatus:
         """Ask the executor to stop the chain that is the message's subject."""

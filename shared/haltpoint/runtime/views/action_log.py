@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import json
 
 from haltpoint.chain.model.statuses import ActionStatus
-from haltpoint.contracts.results import NextAction, ToolResult
+from haltpoint.contracts.results import NextAction
 from haltpoint.contracts.views.steps import ActionError, ActionRecord, ActionView, ThoughtView
 from haltpoint.runtime.views.chain_view import view_of
 from haltpoint.runtime.views.record import ChainRecord
@@ -20,7 +20,9 @@ def records(record: ChainRecord) -> tuple[ActionRecord, ...]:
     rows: list[ActionRecord] = []
     for number, step in enumerate(view_of(record).steps, start=1):
         for action in step.actions:
-            earlier = [thought for thought in step.thoughts if _is_earlier(thought, action)]
+            # The last thought before it has proposed it; none has proposed a literal call.
+            begun = action.started_at
+            earlier = [each for each in step.thoughts if begun and each.at and each.at <= begun]
             rows.append(
                 ActionRecord(
                     action_id=action.id,
@@ -36,17 +38,8 @@ def records(record: ChainRecord) -> tuple[ActionRecord, ...]:
     return tuple(sorted(rows, key=lambda row: (row.time is None, row.time or 0, row.step)))
 
 
-def _is_earlier(thought: ThoughtView, action: ActionView) -> bool:
-    """The last such thought is the one that proposed the action; none has proposed a literal
-    call.
-    """
-    return bool(thought.at and action.started_at and thought.at <= action.started_at)
-
-
 def _tokens(record: ChainRecord, thought: ThoughtView) -> int:
-    stored = record.thoughts[thought.id]
-    data = json.decode(stored.data)
-    usage = data.get("usage", {})
+    usage = json.decode(record.thoughts[thought.id].data).get("usage", {})
     return int(usage.get("input_tokens", 0) + usage.get("output_tokens", 0))
 
 
@@ -56,21 +49,18 @@ def _ended(action: ActionView) -> dict[str, Any]:
     if receipt is None or action.status != ActionStatus.DONE:
         return {"status": action.status}
     metadata = receipt.metadata
+    error = None
+    if receipt.error is not None:
+        fault = receipt.error
+        error = ActionError(
+            type=fault.error_type.value, message=fault.message, recoverable=bool(fault.recoverable)
+        )
     has_failed = receipt.next_action is NextAction.ERROR
     return {
         "status": "failed" if has_failed else action.status,
         "result": receipt.data if receipt.satisfies else None,
-        "error": _error(receipt),
+        "error": error,
         "duration_ms": metadata.duration_ms,
         "attempts": metadata.attempt,
         "by": metadata.by,
     }
-
-
-def _error(receipt: ToolResult) -> ActionError | None:
-    error = receipt.error
-    if error is None:
-        return None
-    return ActionError(
-        type=error.error_type.value, message=error.message, recoverable=bool(error.recoverable)
-    )

@@ -5,7 +5,6 @@ from msgspec import structs
 
 from haltpoint.contracts.people.humans import Answer, ListedCall, Question, RequestKind
 from haltpoint.contracts.views.chains import AnswerView, ClaimView, ListedCallView, RequestView
-from haltpoint.contracts.work.thoughts import Strike
 from haltpoint.runtime.store.rows import StoredAnswer, StoredRequest
 from haltpoint.runtime.views.log_view import MOST_SAID, Times, moment
 from haltpoint.runtime.views.record import ChainRecord, title_of
@@ -43,7 +42,10 @@ def request_of(stored: StoredRequest, record: ChainRecord, times: Times) -> Requ
         view["form"] = spec.result_schema
         steps = {step.id: step.description or step.label for step, _ in record.steps}
         view["step"] = steps.get(question.step_id, "")
-        view["strikes"] = [_in_own_words(strike, record) for strike in question.strikes]
+        view["strikes"] = [
+            structs.replace(strike, said=record.words(strike.thought_id)[:MOST_SAID] or strike.said)
+            for strike in question.strikes  # with the model's own words; a call is words too
+        ]
     return RequestView.model_validate(view)
 
 
@@ -55,11 +57,3 @@ def _listed(call: ListedCall) -> ListedCallView:
 def _answer(stored: StoredAnswer) -> AnswerView:
     given = msgspec.json.decode(stored.answer, type=Answer)
     return AnswerView(by=stored.by, way=stored.way, at=moment(stored.at), answer=given)
-
-
-def _in_own_words(strike: Strike, record: ChainRecord) -> Strike:
-    """A strike with the model's own words, whole as far as they can be shown; a call is words
-    too.
-    """
-    words = record.words(strike.thought_id)[:MOST_SAID]
-    return structs.replace(strike, said=words or strike.said)

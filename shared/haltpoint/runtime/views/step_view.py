@@ -53,9 +53,8 @@ def step_view(
 ) -> StepView:
     """One step with its run."""
     ids = [action_id(record.id, step.id, number) for number in range(1, run.actions + 1)]
-    actions = tuple(
-        _action(record, told, record.actions[name]) for name in ids if name in record.actions
-    )
+    stored = filter(None, map(record.actions.get, ids))
+    actions = tuple(_action(record, told, action) for action in stored)
     started, ended = told.times.get(step.id, _NEVER)
     end = told.ends.get(step.id, {})
     unchecked = "failed" if run.status is StepStatus.FAILED else "skipped"
@@ -84,19 +83,17 @@ def _promises(step: Step, actions: Sequence[ActionView]) -> tuple[PromiseView, .
     kept = [action for action in actions if action.receipt and action.receipt.satisfies]
     views: list[PromiseView] = []
     for promise in step.promised:
-        keeper = next((action for action in kept if action.tool in promise), None)
-        if keeper is None:
-            views.append(PromiseView(" or ".join(promise)))
-        else:
-            views.append(PromiseView(keeper.tool, keeper.id))
+        unkept = PromiseView(" or ".join(promise))
+        keepers = (PromiseView(one.tool, one.id) for one in kept if one.tool in promise)
+        views.append(next(keepers, unkept))
     return tuple(views)
 
 
 def _result(run: StepRun, actions: Sequence[ActionView], thoughts: Sequence[ThoughtView]) -> Any:
-    if run.status is not StepStatus.SKIPPED:
-        for action in actions:
-            if action.receipt is not None and action.id.endswith(f".{run.last_ok}"):
-                return action.receipt.data
+    for action in actions:
+        is_last = action.id.endswith(f".{run.last_ok}") and run.status is not StepStatus.SKIPPED
+        if is_last and action.receipt is not None:
+            return action.receipt.data
     if thoughts and run.status is StepStatus.COMPLETED:
         return thoughts[-1].content
     return None

@@ -93,8 +93,6 @@ def _place(begun: Mapping[str, datetime], line: StoryLine) -> tuple[datetime, da
 _chain: Final = partial(StoryLine, about="chain")
 _step: Final = partial(StoryLine, about="step")
 _call: Final = partial(StoryLine, about="call")
-_model: Final = partial(StoryLine, about="model")
-_answer: Final = partial(StoryLine, about="answer")
 
 
 def _decision(routed: RoutedView) -> StoryLine:
@@ -229,7 +227,7 @@ def _closed(request: RequestView) -> Lines:
 
 def _violation(broke: ViolationView, chain: ChainView) -> Lines:
     """Where the model broke its word, and what it was told."""
-    line = partial(_model, at=broke.at, step_id=broke.place)
+    line = partial(StoryLine, about="model", at=broke.at, step_id=broke.place)
     is_beside = broke.place in ("plan", "answer")
     routing = chain.agent == SUPERVISOR and not is_beside
     text = broken(broke.violation, routing=routing)
@@ -273,13 +271,11 @@ def _now(chain: ChainView) -> Lines:
 
 def elapsed(chain: ChainView, at: datetime | None = None) -> str:
     """How long it took, or takes so far; up to `at`."""
-    until = at or chain.updated_at
-    length = until - chain.created_at
+    length = (at or chain.updated_at) - chain.created_at
     seconds = max(0.0, length.total_seconds())
     if seconds < _MINUTES:
         return f"{seconds:.1f} s"
-    whole = round(seconds)
-    return str(timedelta(seconds=whole))
+    return str(timedelta(seconds=round(seconds)))
 
 
 def _end(chain: ChainView, at: datetime) -> Lines:
@@ -319,7 +315,7 @@ def _answered(chain: ChainView, at: datetime) -> Lines:
     the deeds do not say the same.
     """
     answer = chain.answer or FinalAnswer()
-    line = partial(_answer, at=at)
+    line = partial(StoryLine, about="answer", at=at)
     deeds = []
     for deed in answer.deeds:
         place = deed.action_id.removeprefix(f"{chain.id}.")

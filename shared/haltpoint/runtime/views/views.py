@@ -112,11 +112,8 @@ class Views:
 
     async def chain(self, chain_id: str, visible_to: VisibleTo) -> ChainView | None:
         """The whole chain, or None when there is none that this reader sees."""
-        record = await self._records.read(chain_id, visible_to)
-        if record is None:
-            return None
-        waiting = await self._waiting(record)
-        return chain_view.view_of(replace(record, waiting=waiting))
+        record = await self._now(chain_id, visible_to)
+        return chain_view.view_of(record) if record else None
 
     async def as_json(
         self, chain_id: str, visible_to: VisibleTo, *, story: bool = False
@@ -125,12 +122,9 @@ class Views:
         wanted.
         """
         record, typed = await asyncio.gather(
-            self._records.read(chain_id, visible_to), self._catalogue.typed_secrets()
+            self._now(chain_id, visible_to), self._catalogue.typed_secrets()
         )
-        if record is None:
-            return None
-        waiting = await self._waiting(record)
-        return as_json(replace(record, waiting=waiting), typed, story=story)
+        return as_json(record, typed, story=story) if record else None
 
     async def undoing(
         self, chain_id: str, tools: Collection[str], visible_to: VisibleTo
@@ -163,8 +157,7 @@ class Views:
             return None
         head, _ = fields
         status = ChainStatus(head[Head.STATUS])
-        trace = head.get(Head.TRACE)
-        return ChainHeader(status, trace or None)
+        return ChainHeader(status, head.get(Head.TRACE) or None)
 
     async def task(self, chain_id: str, visible_to: VisibleTo) -> Task | None:
         """The task of a chain as it was submitted, or None when there is none that this reader
@@ -196,10 +189,8 @@ class Views:
         record = await self._records.alone(chain_id, visible_to)
         if record is None:
             return None
-        for view in chain_view.requests_of(record):
-            if view.id == request:
-                return view
-        return None
+        views = {view.id: view for view in chain_view.requests_of(record)}
+        return views.get(request)
 
     async def requests(
         self, query: RequestQuery, visible_to: VisibleTo, wanted: Callable[[RequestView], bool]
@@ -321,21 +312,27 @@ class Views:
         hidden = secret_values(document, typed=typed)
         return document, frozenset(hidden)
 
-    async def _waiting(self, record: ChainRecord) -> WaitingView | None:
-        """Whether an action under way waits in a queue that is paused or has no worker."""
+    async def _now(self, chain_id: str, visible_to: VisibleTo) -> ChainRecord | None:
+        """The whole chain, and whether an action under way waits in a queue that is paused or has
+        no worker.
+        """
+        record = await self._records.read(chain_id, visible_to)
+        if record is None:
+            return None
         under_way = record.under_way
         specs = [spec for tool, spec in record.specs.items() if tool in under_way]
         for queue in await unserved(self._redis, self._topology, specs):
             error = queue.error
             if queue.steps:
-                return WaitingView(
+                waiting = WaitingView(
                     code=error.code,
                     message=f"{error.what}.",
                     hint=error.fix,
                     queue=queue.queue,
                     seconds=queue.waited,
                 )
-        return None
+                return replace(record, waiting=waiting)
+        return record
 
     async def _summary(
         self, chain_id: str, query: ChainQuery, visible_to: VisibleTo
