@@ -57,9 +57,12 @@ def read(path: Path | None) -> Agents:
 def _faults(file: Agents) -> Iterator[str]:
     """What a file says that fits its schema, and contradicts itself or names what is not there."""
     names = [agent.name for agent in file.agents]
-    yield from _faults_of_names(names)
+    for name, times in _repeated(map(str.casefold, names)):
+        yield f"{times} agents are called {name!r}, whatever its case"
     for agent in file.agents:
         place = f"agent {agent.name!r}"
+        if agent.name in _TAKEN:
+            yield f"{place}: the name is built in"
         yield from _missing_model(place, agent.model, file)
         for other in agent.agents:
             if other == agent.name:
@@ -68,14 +71,6 @@ def _faults(file: Agents) -> Iterator[str]:
     if file.supervisor is not None:
         yield from _missing_model("supervisor", file.supervisor.model, file)
         yield from _faults_of_routing(file.supervisor, names)
-
-
-def _faults_of_names(names: Sequence[str]) -> Iterator[str]:
-    for name, times in _repeated(map(str.casefold, names)):
-        yield f"{times} agents are called {name!r}, whatever its case"
-    for name in names:
-        if name in _TAKEN:
-            yield f"agent {name!r}: the name is built in"
 
 
 def _repeated(names: Iterable[str]) -> Iterator[tuple[str, int]]:

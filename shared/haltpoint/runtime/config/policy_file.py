@@ -27,7 +27,11 @@ def read(path: Path | None) -> PolicyFile:
     if path is not None:
         own = _FILE.read(path)
         patterns = _patterns(whole["patterns"], own.get("patterns", []))
-        targets = _targets(whole["targets"], own.get("targets", {}))
+        targets = own.get("targets", {})
+        if isinstance(
+            targets, dict
+        ):  # the shipped names, unless there are others, and what is added
+            targets = {**whole["targets"], **targets}
         whole = {**own, "patterns": patterns, "targets": targets}
     return _FILE.checked(path or SHIPPED, whole, PolicyFile)
 
@@ -41,13 +45,6 @@ def _patterns(shipped: list[JsonObject], own: Any) -> Any:
     patterns = {entry["id"]: entry for entry in shipped}
     own = [{**patterns.pop(entry.get("id"), {}), **entry} for entry in own]
     return [*own, *patterns.values()]
-
-
-def _targets(shipped: JsonObject, own: Any) -> Any:
-    """The shipped names of targets, unless a file has names of its own, with what it adds and
-    removes.
-    """
-    return {**shipped, **own} if isinstance(own, dict) else own
 
 
 def numbers(file: PolicyFile) -> dict[str, int]:

@@ -74,8 +74,9 @@ def gateway_outside(config: Path | None = None, /, **flags: object) -> GatewaySe
     `haltpoint.toml` unless `config` names it. Raises SettingsError.
     """
     layers, _ = _read(config, flags)
-    for origin in (".env",) if config else (".env", _FILE):
-        del layers[origin]
+    del layers[".env"]
+    if config is None:
+        del layers[_FILE]
     return _build(layers).gateway
 
 

@@ -24,15 +24,15 @@ OTEL_EXPORTER_OTLP_ENDPOINT (or its traces variant) is set; otherwise nothing st
 
 import os
 import re
-import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from opentelemetry.context import Context
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
-from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
+from opentelemetry.sdk.trace.id_generator import IdGenerator
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON, Sampler
 from opentelemetry.trace import (
     Link,
@@ -108,20 +108,20 @@ class Submission:
     """The span of its submission, to be finished when the task is accepted."""
 
 
-class _Given(RandomIdGenerator):
-    """Gives each new span the ids that are put here before; random ones where there are none."""
+@dataclass
+class _Given(IdGenerator):
+    """Gives each new span the ids that are put here before."""
 
-    def __init__(self) -> None:
-        self.trace: int | None = None
-        self.span: int | None = None
+    trace: int = 0
+    span: int = 0
 
     def generate_trace_id(self) -> int:
         """The trace of a span that has none above."""
-        return super().generate_trace_id() if self.trace is None else self.trace
+        return self.trace
 
     def generate_span_id(self) -> int:
         """The span's own id."""
-        return super().generate_span_id() if self.span is None else self.span
+        return self.span
 
 
 class Tracing:
@@ -238,7 +238,7 @@ def finish(
     if error:
         span.set_attribute(conventions.ERROR_TYPE, error)
         span.set_status(Status(StatusCode.ERROR, error))
-    span.end(time.time_ns() if ended is None else ended)
+    span.end(ended)
 
 
 def context_of(span: Span | None, otherwise: str | None) -> str | None:

@@ -69,8 +69,17 @@ async def _rights(redis: Redis, topology: Topology, who: str, url: str) -> Check
 async def _look_at(server: Redis, settings: Settings) -> list[Check]:
     """The checks of one server; of the nodes of a cluster the first that fails one is told."""
     info = await server.info("everything")
+    policy = str(info.get("maxmemory_policy", "noeviction"))
+    eviction = Check(
+        "eviction",
+        "HP-012",
+        policy == "noeviction",
+        f"maxmemory-policy is {policy}",
+        "a full server would silently delete chains",
+        "Set on the server: maxmemory-policy noeviction",
+    )
     return [
-        _eviction(info),
+        eviction,
         await _durability(server, settings, info),
         await _clock(server),
     ]
@@ -100,18 +109,6 @@ async def _config(redis: Redis, name: str) -> str | None:
         return dict(await redis.config_get(name)).get(name)
     except (ResponseError, RefusedForNow):
         return None
-
-
-def _eviction(info: dict[str, Any]) -> Check:
-    policy = str(info.get("maxmemory_policy", "noeviction"))
-    return Check(
-        "eviction",
-        "HP-012",
-        policy == "noeviction",
-        f"maxmemory-policy is {policy}",
-        "a full server would silently delete chains",
-        "Set on the server: maxmemory-policy noeviction",
-    )
 
 
 async def _durability(redis: Redis, settings: Settings, info: dict[str, Any]) -> Check:
@@ -175,7 +172,7 @@ async def _clock(redis: Redis) -> Check:
 
 
 async def _test_clock(redis: Redis, profile: str, topology: Topology) -> Check:
-    moved = [p for p in range(topology.partitions) if await redis.exists(topology.key(p, "clock"))]
+    moved = [key for key in topology.keys("clock") if await redis.exists(key)]
     return Check(
         "test clock",
         "HP-019",
@@ -197,12 +194,5 @@ async def _vital(check: str, code: str, look: Awaitable[str]) -> Check:
 
 def failed(check: str, error: HaltpointError, *, vital: bool = False) -> Check:
     """A check that fails with this error."""
-    return Check(
-        check,
-        error.code,
-        ok=False,
-        what=error.what,
-        why=error.why,
-        fix=error.fix,
-        vital=vital,
-    )
+    what, why, fix = error.args[1:]
+    return Check(check, error.code, ok=False, what=what, why=why, fix=fix, vital=vital)

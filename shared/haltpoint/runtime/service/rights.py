@@ -7,7 +7,7 @@ right in its middle would leave half of its writes.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 from itertools import product
@@ -64,7 +64,10 @@ async def look(redis: Redis, topology: Topology, who: str, url: str) -> str:
         if any(code == b"NOCOMMAND" for _, code in lacks):
             raise RefusedForNow("NOCOMMAND", f"it has no {_some(name for name, _ in lost)}")
         if lost:
-            raise _refusal(user, lost)
+            commands, keys = zip(*lost, strict=True)
+            right = " ".join(f"+{name}" for name in dict.fromkeys(commands))
+            why = f"user {user} may not run {_some(commands)} on {_some(keys)}"
+            raise lacking(user, why, f"{right} ~hp:*")
     return f"user {user} has all rights that are needed"
 
 
@@ -72,12 +75,6 @@ def _in_words(right: Right, prefix: str) -> str:
     command, key = right
     form = _FORMS.get(command.partition("|")[0], "{} {}")
     return form.format(command.replace("|", " "), key.replace("hp:{*}:", prefix))
-
-
-def _refusal(user: str, lost: Sequence[Right]) -> RefusedForNow:
-    commands = list(dict.fromkeys(name for name, _ in lost))
-    why = f"user {user} may not run {_some(commands)} on {_some(key for _, key in lost)}"
-    return lacking(user, why, f"{' '.join(f'+{name}' for name in commands)} ~hp:*")
 
 
 def _some(words: Iterable[str]) -> str:

@@ -219,7 +219,13 @@ class Service:
         self._subscriptions.clear()
 
     async def _heartbeat(self) -> None:
-        await self._hold_without_rights()
+        continuity = self.calls.continuity
+        try:
+            await rights.look(self.redis, self.topology, self.name, self.url)
+        except RefusedForNow as error:  # nothing is sent while a right is missing
+            continuity.held = error if error.lasts else None
+            raise
+        continuity.held = None
         await self._presence.renew(self.redis, self.about)
         self._last_heartbeat = time.monotonic()
         if self._refused is not None:
@@ -229,16 +235,6 @@ class Service:
             await presence.forget_dead(self.redis, self.topology)
             self._ready = True
             _log.info("started", instance=self.instance, **self.about)
-
-    async def _hold_without_rights(self) -> None:
-        """Send nothing while a right is missing."""
-        continuity = self.calls.continuity
-        try:
-            await rights.look(self.redis, self.topology, self.name, self.url)
-        except RefusedForNow as error:
-            continuity.held = error if error.lasts else None
-            raise
-        continuity.held = None
 
     async def _look(self) -> None:
         """Whether the server knows all of each partition that we have heard of (R10)."""

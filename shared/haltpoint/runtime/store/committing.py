@@ -28,6 +28,7 @@ from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.events import Received
 from haltpoint.contracts.people.humans import Question
 from haltpoint.contracts.work.tasks import OwnSpan
+from haltpoint.runtime.config.errors import in_words
 from haltpoint.runtime.observability.telemetry import title_of
 from haltpoint.runtime.store import operations as ops
 from haltpoint.runtime.store.chain_codec import changed_data, changed_head
@@ -134,12 +135,9 @@ def writes(commit: ChainCommit, version: str, retention: int, facts_age: int) ->
 def poison(commit: ChainCommit, error: Exception) -> bytes:
     """The argument for a chain whose decision cannot be written: it becomes a fault."""
     loaded = commit.loaded
-    text = f"{type(error).__name__}: {error}".encode(errors="replace")
-    problem = text[:1000].decode(errors="replace")
-    entries = list(commit.entries)
-    version = loaded.version
-    failed: list[ops.Operation] = [ops.Fail(problem)]
-    return ops.pack(ops.ChainWrites(loaded.chain.id, version, version, entries, failed))
+    version, entries = loaded.version, list(commit.entries)
+    failed = ops.Fail(in_words(error)[:1000])
+    return ops.pack(ops.ChainWrites(loaded.chain.id, version, version, entries, [failed]))
 
 
 def _timer(commit: ChainCommit, old: Chain, new: Chain, retention: int) -> list[ops.Operation]:

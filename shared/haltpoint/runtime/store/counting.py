@@ -166,9 +166,8 @@ class AgentCounts(Side):
     """Counts that are read where a task is routed. Each method raises redis-py's errors."""
 
     def __init__(self, calls: AutoPipeline, topology: Topology) -> None:
-        partitions = range(topology.partitions)
         super().__init__(calls, topology)
-        self._open = [topology.key(partition, OPEN) for partition in partitions]
+        self._open = topology.keys(OPEN)
 
     async def take_turn(self, chain: str) -> int:
         """The chain's number among those for which agents take turns; the same when it asks

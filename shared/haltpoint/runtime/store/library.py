@@ -106,9 +106,8 @@ async def remove_unused(redis: Redis, topology: Topology) -> None:
 async def _forget(redis: Redis, topology: Topology, library: str) -> None:
     """Let what it has counted go in a day, unless it is loaded again (`begin_term`)."""
     prefix = library.replace("haltpoint_", "hp") + "_"
-    for partition in range(topology.partitions):
-        for counted in ("seq", "terms"):
-            await redis.expire(topology.key(partition, counted, prefix), _DAY)
+    for key in (*topology.keys("seq", prefix), *topology.keys("terms", prefix)):
+        await redis.expire(key, _DAY)
 
 
 def _names() -> str:

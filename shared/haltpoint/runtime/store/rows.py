@@ -21,7 +21,7 @@ from typing import Final, Self
 
 from msgspec import Struct, json
 
-from haltpoint.contracts.base import chain_of, child_id, value
+from haltpoint.contracts.base import child_id, value
 from haltpoint.contracts.people.humans import RequestStatus, Way
 from haltpoint.runtime.streams.topology import FORM
 
@@ -223,11 +223,6 @@ class StoredRequest:
     answer: StoredAnswer | None = None
     votes: tuple[StoredAnswer, ...] = ()
     claim: StoredClaim | None = None
-
-    @property
-    def chain_id(self) -> str:
-        """The chain that asks."""
-        return chain_of(self.id)
 
 
 @value

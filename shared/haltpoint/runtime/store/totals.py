@@ -63,8 +63,7 @@ async def added_up(redis: Redis, keys: Iterable[str]) -> Counter[str]:
 
 async def read_totals(redis: Redis, topology: Topology) -> Totals:
     """The totals of all partitions. Raises redis-py's errors."""
-    keys = [topology.key(partition, "totals") for partition in range(topology.partitions)]
-    counts = await added_up(redis, keys)
+    counts = await added_up(redis, topology.keys("totals"))
     totals: Totals = {what: {} for what in Total}
     for field, number in counts.items():
         name, _, labels = field.partition(":")

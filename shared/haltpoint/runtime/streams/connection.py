@@ -157,11 +157,10 @@ class Functions:
     """The functions of the library (store/library.py), each called on one partition."""
 
     def __init__(self, calls: AutoPipeline, topology: Topology) -> None:
-        partitions = range(topology.partitions)
         self._calls = calls
         self._topology = topology
-        self._keys = [topology.stream(partition, Stream.EVENTS) for partition in partitions]
-        self._reads = [partial(calls.continuity.heard, partition) for partition in partitions]
+        self._keys = topology.keys(Stream.EVENTS)
+        self._reads = [partial(calls.continuity.heard, place) for place in range(len(self._keys))]
 
     def call(
         self, name: str, partition: int, *args: Argument, line: Line | None = None

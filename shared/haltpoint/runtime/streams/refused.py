@@ -164,6 +164,6 @@ async def try_to_write(redis: Redis, topology: Topology) -> None:
     errors.
     """
     pipeline = redis.pipeline(transaction=False)
-    for partition in range(topology.partitions):
-        pipeline.setrange(topology.key(partition, "nothing"), 0, "")
+    for key in topology.keys("nothing"):
+        pipeline.setrange(key, 0, "")
     await pipeline.execute()

@@ -64,6 +64,10 @@ class Topology:
         """`hp:{partition}:` and the parts, joined by colons."""
         return f"hp:{{{partition}}}:{':'.join(parts)}"
 
+    def keys(self, *parts: str) -> list[str]:
+        """The keys of these parts, one in each partition."""
+        return [self.key(partition, *parts) for partition in range(self.partitions)]
+
     def key_of(self, kind: str, any_id: str) -> str:
         """The key of something by its id, as `key_of("chain", chain_id)`, in its own partition."""
         return f"hp:{{{self.partition(any_id)}}}:{kind}:{any_id}"

@@ -42,7 +42,7 @@ class Feeds:
 
     def __init__(self, calls: AutoPipeline, topology: Topology) -> None:
         self._calls = calls
-        self._keys = [topology.key(partition, "feed") for partition in range(topology.partitions)]
+        self._keys = topology.keys("feed")
 
     def places(self, text: str) -> Places | None:
         """Places as they are written, joined by commas; None: they are no places of these feeds."""

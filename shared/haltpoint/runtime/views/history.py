@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from itertools import accumulate, product
+from itertools import accumulate, chain
 from operator import attrgetter
 from typing import Final
 
@@ -33,10 +33,9 @@ class History:
         """
         now = datetime.now(UTC)
         today = int(now.timestamp()) // _DAY
-        places = product(range(self._topology.partitions), range(today - days + 1, today + 1))
         # A day is named by its number since the epoch.
-        keys = [self._topology.key(partition, "stats", str(day)) for partition, day in places]
-        counts = await added_up(self._redis, keys)
+        keys = [self._topology.keys("stats", str(today - ago)) for ago in range(days)]
+        counts = await added_up(self._redis, chain.from_iterable(keys))
         return StatsView(
             since=now.date() - timedelta(days=days - 1),
             until=now.date(),

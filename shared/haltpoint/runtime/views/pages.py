@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from heapq import nlargest
-from itertools import chain, product, starmap
+from itertools import chain
 from typing import Any, Final, TypeAlias, TypeVar
 
 from haltpoint.contracts.base import value
@@ -36,8 +36,7 @@ class Indexes:
 
     async def behind(self, cursor: str | None, limit: int) -> list[_Place]:
         """The `limit` highest places behind a cursor."""
-        partitions = range(self.topology.partitions)
-        keys = starmap(self.topology.key, product(partitions, self.names))
+        keys = chain.from_iterable(map(self.topology.keys, self.names))
         behind = await asyncio.gather(*(self._behind(key, cursor, limit) for key in keys))
         return nlargest(limit, chain.from_iterable(behind))
 

@@ -8,7 +8,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from redis.asyncio import Redis
 
@@ -121,7 +121,13 @@ async def _read(
         pipe.sismember(pauses.key_of(topology), name)
         (seconds, us), resting, why, paused = await pipe.execute()
     left_over = sum(worker.get("left_over", 0) for worker in _workers(services, name))
-    rests = _resting(resting, why, seconds * 1000 + us / 1000)
+    now = seconds * 1000 + us / 1000
+    waits: defaultdict[str, list[float]] = defaultdict(list)
+    for action, moment in resting:
+        if moment >= now - _LATE and action in why:
+            words = why[action].decode(errors="replace")
+            waits[words].append(max(0.0, moment - now) / 1000)
+    rests = tuple(Resting(words, len(waited), min(waited)) for words, waited in waits.items())
     counts = stream.waiting, stream.running
     return QueueState(name, *counts, rests, left_over, stream.waited, bool(paused))
 
@@ -129,15 +135,6 @@ async def _read(
 def _workers(services: Sequence[JsonObject], queue: str) -> list[JsonObject]:
     """Those that read a queue."""
     return [service for service in services if queue in service.get("queues", ())]
-
-
-def _resting(calls: list[Any], why: dict[bytes, bytes], now: float) -> tuple[Resting, ...]:
-    moments: defaultdict[str, list[float]] = defaultdict(list)
-    for action, moment in calls:
-        if moment >= now - _LATE and action in why:
-            words = why[action].decode(errors="replace")
-            moments[words].append(max(0.0, moment - now) / 1000)
-    return tuple(Resting(words, len(seconds), min(seconds)) for words, seconds in moments.items())
 
 
 async def unserved(redis: Redis, topology: Topology, specs: Iterable[ToolSpec]) -> list[Unserved]:

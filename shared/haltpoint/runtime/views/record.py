@@ -75,15 +75,6 @@ class ChainRecord:
         steps = self.chain.plan.steps if self.chain.plan else ()
         return tuple(zip(steps, self.chain.runs, strict=False))
 
-    @property
-    def under_way(self) -> set[str]:
-        """The tools of the actions that a worker has, or should have."""
-        return {
-            action.tool
-            for action in self.actions.values()
-            if action.counts is None and not action.child
-        }
-
     def spec(self, tool: str) -> ToolSpec:
         """The tool of this name; all that is known of one that no worker declares is its name."""
         return self.specs.get(tool) or ToolSpec(name=tool)

@@ -22,7 +22,7 @@ def request_of(stored: StoredRequest, record: ChainRecord, times: Times) -> Requ
     view = {
         **structs.asdict(question),
         "id": question.request_id,
-        "chain_id": stored.chain_id,
+        "chain_id": record.id,
         "status": stored.status,
         "goal": title_of(record.chain),
         "arguments": msgspec.json.decode(question.arguments or "{}"),

@@ -8,7 +8,6 @@ their parts.
 import asyncio
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Final
 
 from msgspec import json, structs
@@ -179,7 +178,18 @@ class Views:
 
     async def chains(self, query: ChainQuery, visible_to: VisibleTo) -> Page[ChainSummary]:
         """Chains, the latest change first."""
-        shown = partial(self._summary, query=query, visible_to=visible_to)
+        names = () if query.tool else tuple(Data)
+
+        async def shown(chain_id: str) -> list[ChainSummary]:
+            try:
+                fields = await self._records.fields(chain_id, visible_to, (), names)
+            except OtherReleaseError:
+                return []
+            if fields is None:
+                return []
+            chain = decode_chain(chain_id, *fields)
+            return [chain_view.summary_of(chain)] if query.fits(chain, fields[1]) else []
+
         lowest = round(query.since.timestamp() * 1000) if query.since else None
         return await self._page(_indexes(query.status), query, query.limit, shown, lowest)
 
@@ -198,7 +208,22 @@ class Views:
         """Questions in one state: open ones by priority and deadline, others by the chains that
         changed last.
         """
-        shown = partial(self._asked, query=query, visible_to=visible_to, wanted=wanted)
+
+        async def shown(member: str) -> list[RequestView]:
+            """The question of this id, or all of the chain of this id."""
+            chain_id = chain_of(member)
+            if member == chain_id and not await self._chains.head(chain_id, Head.ASKED):
+                return []
+            try:
+                record = await self._records.alone(chain_id, visible_to)
+            except OtherReleaseError:
+                return []
+            if record is None:
+                return []
+            asked = chain_view.requests_of(record)
+            views = [view for view in asked if member in (view.id, chain_id)]
+            return [view for view in views if query.fits(view, record.task) and wanted(view)]
+
         if query.status is RequestStatus.OPEN:
             return await self._page(["index:requests"], query, query.limit, shown)
         return await self._page(_indexes(None), query, 100, shown)
@@ -213,28 +238,6 @@ class Views:
     ) -> Page[T]:
         indexes = Indexes(self._calls, self._topology, names, lowest)
         return await page(indexes, query.cursor, query.limit, step, shown)
-
-    async def _asked(
-        self,
-        member: str,
-        query: RequestQuery,
-        visible_to: VisibleTo,
-        wanted: Callable[[RequestView], bool],
-    ) -> list[RequestView]:
-        """The question of this id, or all of the chain of this id, as far as they are looked for
-        and this reader sees them.
-        """
-        chain_id = chain_of(member)
-        if member == chain_id and not await self._chains.head(chain_id, Head.ASKED):
-            return []
-        try:
-            record = await self._records.alone(chain_id, visible_to)
-        except OtherReleaseError:
-            return []
-        if record is None:
-            return []
-        views = [view for view in chain_view.requests_of(record) if member in (view.id, chain_id)]
-        return [view for view in views if query.fits(view, record.task) and wanted(view)]
 
     async def letters(
         self, reason: DeadLetterReason | None, cursor: str | None, limit: int
@@ -319,7 +322,9 @@ class Views:
         record = await self._records.read(chain_id, visible_to)
         if record is None:
             return None
-        under_way = record.under_way
+        actions = record.actions.values()
+        # Those that a worker has, or should have.
+        under_way = {each.tool for each in actions if each.counts is None and not each.child}
         specs = [spec for tool, spec in record.specs.items() if tool in under_way]
         for queue in await unserved(self._redis, self._topology, specs):
             error = queue.error
@@ -333,25 +338,6 @@ class Views:
                 )
                 return replace(record, waiting=waiting)
         return record
-
-    async def _summary(
-        self, chain_id: str, query: ChainQuery, visible_to: VisibleTo
-    ) -> list[ChainSummary]:
-        """A line of the list; none: the chain is gone, of another release, not looked for, or this
-        reader does not see it.
-        """
-        names = () if query.tool else tuple(Data)
-        try:
-            fields = await self._records.fields(chain_id, visible_to, (), names)
-        except OtherReleaseError:
-            return []
-        if fields is None:
-            return []
-        head, data = fields
-        chain = decode_chain(chain_id, head, data)
-        if not query.fits(chain, data):
-            return []
-        return [chain_view.summary_of(chain)]
 
 
 def _is_over(head: Fields) -> bool:
