@@ -102,15 +102,15 @@ class Measures:
             for limit, calls in limits.items():
                 found.resting.add_metric([queue.name, limit], calls)
         pipeline: Any = self.redis.pipeline(transaction=False)
-        for partition in range(self.topology.partitions):
-            pipeline.xlen(self.topology.key(partition, "dead"))
+        for key in self.topology.keys("dead"):
+            pipeline.xlen(key)
         found.dead_letters.add_metric([], sum(await pipeline.execute()))
 
     async def _look_at_questions(self, found: Deployment) -> None:
         pipeline: Any = self.redis.pipeline(transaction=False)
         pipeline.time()
-        for partition in range(self.topology.partitions):
-            pipeline.zrange(self.topology.key(partition, "index", "requests"), 0, -1)
+        for key in self.topology.keys("index", "requests"):
+            pipeline.zrange(key, 0, -1)
         (seconds, _), *members = await pipeline.execute()
         names = [member.decode() for index in members for member in index]
         await self._learn(names)

@@ -137,7 +137,8 @@ def poison(commit: ChainCommit, error: Exception) -> bytes:
     loaded = commit.loaded
     version, entries = loaded.version, list(commit.entries)
     failed = ops.Fail(in_words(error)[:1000])
-    return ops.pack(ops.ChainWrites(loaded.chain.id, version, version, entries, [failed]))
+    whole = ops.ChainWrites(loaded.chain.id, version, version, entries, [failed])
+    return ops.pack(whole)
 
 
 def _timer(commit: ChainCommit, old: Chain, new: Chain, retention: int) -> list[ops.Operation]:

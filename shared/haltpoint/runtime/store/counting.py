@@ -142,7 +142,8 @@ def _count_question(
     tool = SUPERVISOR if chain.task.agent == SUPERVISOR else UNKNOWN
     kind, asked_at = UNKNOWN, chain.updated_at
     if question is not None:
-        tool, kind, asked_at = question.tool or tool, question.kind.value, question.asked_at
+        kind, asked_at = question.kind.value, question.asked_at
+        tool = question.tool or tool
     if fact.type is FactType.REQUEST_OPENED:
         counts[f"tool:asked:{tool}"] += 1
         if kind == RequestKind.CLARIFICATION:

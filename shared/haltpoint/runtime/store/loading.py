@@ -13,7 +13,6 @@ from haltpoint.chain.model.needs import live_steps, needed_actions, needed_thoug
 from haltpoint.chain.model.references import Graph
 from haltpoint.chain.model.state import Action, Chain, OpenProposal
 from haltpoint.chain.model.statuses import ActionStatus
-from haltpoint.contracts.base import request_id
 from haltpoint.contracts.events import ActionProposed, TaskSubmitted
 from haltpoint.contracts.people.humans import Question
 from haltpoint.contracts.results import Outcome
@@ -86,17 +85,17 @@ async def _read(reader: ChainReader, chain_id: str) -> Loaded | None:
     chain = decode_chain(chain_id, head, data)
     if chain.plan is not None:
         chain = replace(chain, graph=Graph.of(chain.plan))
-    numbers = list(map(int, head.get(Head.OPEN, "").split()))
+    numbers = head.get(Head.OPEN, "").split()
     if chain.plan is not None or numbers:  # else it is new: nothing was sent or asked yet
         chain = await _with_needs(reader, chain, numbers, head)
     return Loaded(chain, version, head.get(Head.TRACE) or None)
 
 
 async def _with_needs(
-    reader: ChainReader, chain: Chain, numbers: Iterable[int], head: Fields
+    reader: ChainReader, chain: Chain, numbers: Iterable[str], head: Fields
 ) -> Chain:
     """The chain with the actions, requests and proposals that a decision may need."""
-    asked = [local(request_id(chain.id, number)) for number in numbers]
+    asked = [f"r{number}" for number in numbers]
     actions = needed_actions(chain)
     thoughts = {index: local(thought) for index, thought in needed_thoughts(chain).items()}
     names = [*asked, *thoughts.values()]

@@ -76,4 +76,5 @@ async def siblings(redis: Redis, topology: Topology) -> Counter[str]:
 async def _texts(redis: Redis, topology: Topology) -> dict[Any, Any]:
     """The text of each service on the list; None where it is not ready any more."""
     keys = [key async for key in redis.sscan_iter(topology.key(0, "services"))]
-    return dict(zip(keys, await redis.mget(keys), strict=True)) if keys else {}
+    texts = await redis.mget(keys) if keys else ()
+    return dict(zip(keys, texts, strict=True))

@@ -41,7 +41,8 @@ def _listed(entry: bytes, now: int) -> Listed:
     """One entry, as the function `announce` writes it: {"spec":...,"seen":...}."""
     spec, _, rest = entry.removeprefix(b'{"spec":').rpartition(b',"seen":')
     seen = int(rest.removesuffix(b"}"))
-    return Listed(spec=_spec(spec, seen < now - _LEASE), seen=seen)
+    gone = seen < now - _LEASE
+    return Listed(spec=_spec(spec, gone), seen=seen)
 
 
 @lru_cache(maxsize=4096)

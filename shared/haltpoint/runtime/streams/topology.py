@@ -74,7 +74,8 @@ class Topology:
 
     def stream(self, partition: int, stream: Stream, queue: str = "") -> str:
         """The key of a work stream, `events` or `tools:<queue>` in its partition."""
-        return self.key(partition, f"{stream.value}:{queue}" if queue else stream.value)
+        name = (stream.value, queue) if queue else (stream.value,)
+        return self.key(partition, *name)
 
     async def ensure(self, redis: Redis, queues: Iterable[str] = ()) -> None:
         """Write P on the first call ever, then create all streams and groups at 0. Safe to repeat.

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from itertools import accumulate, chain
+from itertools import accumulate
 from operator import attrgetter
 from typing import Final
 
@@ -18,6 +18,7 @@ KEPT: Final = 30
 """Days for which a day's counters are kept (see lua/base.lua)."""
 
 _DAY: Final = 86_400
+_ENDED: Final = ("chains", "failures", "questions")
 
 
 class History:
@@ -34,8 +35,10 @@ class History:
         now = datetime.now(UTC)
         today = int(now.timestamp()) // _DAY
         # A day is named by its number since the epoch.
-        keys = [self._topology.keys("stats", str(today - ago)) for ago in range(days)]
-        counts = await added_up(self._redis, chain.from_iterable(keys))
+        keys: list[str] = []
+        for day in range(today - days + 1, today + 1):
+            keys += self._topology.keys("stats", str(day))
+        counts = await added_up(self._redis, keys)
         return StatsView(
             since=now.date() - timedelta(days=days - 1),
             until=now.date(),
@@ -69,8 +72,8 @@ def _rows(
 
 def _hour(counts: Counter[str], hour: int) -> HourRow:
     """What ended in this hour."""
-    ended = {what: counts[f"hour:{what}:{hour}"] for what in ("chains", "failures", "questions")}
-    return HourRow(hour=hour, **ended)
+    chains, failures, questions = (counts[f"hour:{what}:{hour}"] for what in _ENDED)
+    return HourRow(hour=hour, chains=chains, failures=failures, questions=questions)
 
 
 def _within(counts: Counter[str], share: float) -> int | None:

@@ -69,7 +69,8 @@ class ChainQuery(ListQuery):
         """Whether the list has this chain; `data` are its calls, when a tool is looked for."""
         task = chain.task
         calls = [text for name, text in data.items() if name.endswith(_CALL)]
-        if self.tool and not any(call.startswith(f"{self.tool}\n") for call in calls):
+        called = f"{self.tool}\n"
+        if self.tool and not any(call.startswith(called) for call in calls):
             return False
         is_here = self.looks_for(
             status=chain.status,

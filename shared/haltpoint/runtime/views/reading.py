@@ -119,7 +119,8 @@ def _record(chain_id: str, head: Fields, data: Fields, log: tuple[LogLine, ...])
     requests = [rows.request_of(name, head, data) for name in asked]
     thoughts = [line.ref for line in log if line.ref and line.type in _THOUGHTS]
     words = {name: data.get(local(name)) for name in thoughts}
-    rests = [text.partition("\n")[0] for name, text in data.items() if name.endswith(_REST)]
+    resting = [text for name, text in data.items() if name.endswith(_REST)]
+    rests = [text.partition("\n")[0] for text in resting]
     return ChainRecord(
         chain=chain,
         log=log,

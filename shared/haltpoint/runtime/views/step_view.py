@@ -90,10 +90,10 @@ def _promises(step: Step, actions: Sequence[ActionView]) -> tuple[PromiseView, .
 
 
 def _result(run: StepRun, actions: Sequence[ActionView], thoughts: Sequence[ThoughtView]) -> Any:
-    for action in actions:
-        is_last = action.id.endswith(f".{run.last_ok}") and run.status is not StepStatus.SKIPPED
-        if is_last and action.receipt is not None:
-            return action.receipt.data
+    if run.status is not StepStatus.SKIPPED:
+        for action in actions:
+            if action.receipt is not None and action.id.endswith(f".{run.last_ok}"):
+                return action.receipt.data
     if thoughts and run.status is StepStatus.COMPLETED:
         return thoughts[-1].content
     return None

@@ -187,8 +187,10 @@ class Views:
                 return []
             if fields is None:
                 return []
-            chain = decode_chain(chain_id, *fields)
-            return [chain_view.summary_of(chain)] if query.fits(chain, fields[1]) else []
+            head, data = fields
+            chain = decode_chain(chain_id, head, data)
+            fits = query.fits(chain, data)
+            return [chain_view.summary_of(chain)] if fits else []
 
         lowest = round(query.since.timestamp() * 1000) if query.since else None
         return await self._page(_indexes(query.status), query, query.limit, shown, lowest)

@@ -133,8 +133,10 @@ class _Parts:
     def of(cls, url: str) -> "_Parts":
         parts = urlsplit(url)
         login, at, hosts = parts.netloc.rpartition("@")
-        scheme, path = parts.scheme.partition("+")[0], unquote(parts.path[1:])
-        return cls(scheme, login + at, hosts.split(","), path, dict(parse_qsl(parts.query)))
+        scheme = parts.scheme.partition("+")[0]
+        path = unquote(parts.path.removeprefix("/"))
+        query = dict(parse_qsl(parts.query))
+        return cls(scheme, login + at, hosts.split(","), path, query)
 
     def address(self, host: str, db: str = "0") -> str:
         """That of one of the hosts."""
@@ -193,8 +195,9 @@ def _guides(kind: str, parts: _Parts, port: int) -> Guides:
         named = host if ":" in host.rpartition("]")[2] else f"{host}:{port}"
         anonymous = _pool(parts.without_login().address(named), _FIXED[parts.scheme])
         known = _pool(parts.address(named), _FIXED[parts.scheme])
-        place = anonymous.connection_kwargs
-        guides.append(Guide(Place(place["host"], place["port"]), anonymous, known))
+        there = anonymous.connection_kwargs
+        place = Place(there["host"], there["port"])
+        guides.append(Guide(place, anonymous, known))
     return Guides(kind, guides)
 
 
