@@ -101,7 +101,10 @@ class ChatCompletions:
                 return self._server.error("HP-306", f"it begins with {text[:60]!r}")
             if not errors:
                 return PassingError(self._server.error("HP-305", "its reply broke off"))
-            status = _status_in(errors[0])
+            # The status that a server gives an error inside of its reply; 0 where it gives none.
+            about = errors[0].get("error", errors[0])
+            code = about.get("code") if isinstance(about, dict) else None
+            status = code if isinstance(code, int) and code in _STATUSES else 0
         after = _retry_after(response.headers)
         return self._server.failure(status, body, text, after)
 
@@ -151,12 +154,3 @@ def _retry_after(headers: httpx.Headers) -> float:
         date = parsedate_to_datetime(headers.get("retry-after", ""))
         return max(0.0, date.timestamp() - time.time())
     return 0.0
-
-
-def _status_in(error: dict[str, object]) -> int:
-    """The status that a server gives an error inside of its reply; 0 where it gives none."""
-    about = error.get("error", error)
-    if not isinstance(about, dict):
-        return 0
-    code = about.get("code")
-    return code if isinstance(code, int) and code in _STATUSES else 0

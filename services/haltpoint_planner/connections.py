@@ -43,8 +43,11 @@ class Connections:
         """
         if goes_directly(base_url):
             return self._direct
-        if self._by_proxies is None:
-            self._by_proxies = _by_proxies()
+        try:
+            self._by_proxies = self._by_proxies or httpx.AsyncClient()
+        except (ImportError, ValueError, httpx.InvalidURL) as error:
+            fix = _INSTALL if isinstance(error, ImportError) else _CORRECT
+            raise HaltpointError("HP-302", _UNUSABLE, str(error), fix) from error
         return self._by_proxies
 
 
@@ -67,11 +70,3 @@ def without_proxies() -> Generator[None]:
         yield
     finally:
         os.environ.update(hidden)
-
-
-def _by_proxies() -> httpx.AsyncClient:
-    try:
-        return httpx.AsyncClient()
-    except (ImportError, ValueError, httpx.InvalidURL) as error:
-        fix = _INSTALL if isinstance(error, ImportError) else _CORRECT
-        raise HaltpointError("HP-302", _UNUSABLE, str(error), fix) from error

@@ -1,26 +1,42 @@
-"""From what a model said to a proposal, or to an answer (C9, C11). Whatever comes in, a value comes
-out.
+"""From what a model said in one reply to a proposal, or to an answer (C9, C11): native calls; else
+one JSON object in the documents' forms; else words. Whatever comes in, a value comes out.
+
+    {"tool": "find", "arguments": {...}}                        a call; also tool_name, name; args,
+                                                                parameters
+    {"tool_calls": [...], "content": "..."}                     calls, and words
+    {"content": "...", "next_step_decision": "fail"}            words, and the end of the step
+    {"should_call_tool": false, "reasoning": "..."}             words
+    {"target_agent": "billing", "task": "...", ...}             who works on the task (I3)
+
+Names are in snake_case or camelCase. Where something is due, words may be beside the object. In an
+answer or a reasoning step an object counts only when it is all there is.
 """
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, replace
 from typing import Final
 
 import msgspec
 
+from haltpoint.chain.checks.core_tools import IMPOSSIBLE
 from haltpoint.chain.model.canonical import UNSEEN
-from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY
+from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY, JsonObject
 from haltpoint.contracts.tools import END_STEP, ToolSpec
 from haltpoint.contracts.work.plans import ProposedCall
+from haltpoint.contracts.work.routing import ROUTE
 from haltpoint.contracts.work.thoughts import Proposal
 from haltpoint_planner.exchange import Finish, NativeCall, Reply
 from haltpoint_planner.parsing.objects import (
+    CUT,
+    Block,
     UnreadableError,
     arguments_in,
+    fields,
+    object_in,
     without_surrogates,
     words_of,
 )
-from haltpoint_planner.parsing.reading import CUT, Said, read
 
 MAX_CONTENT: Final = MAX_BODY - 64 * 1024
 """Bytes of words and arguments as JSON: with the rest they fit into a message."""
@@ -33,6 +49,21 @@ _EMPTY: Final = {
     Finish.LENGTH: "it is empty: it reached its limit of tokens",
     Finish.FILTER: "it is empty: the provider's content filter stopped it",
 }
+_TOOL: Final = ("tool", "tool_name", "name")
+_ARGUMENTS: Final = ("arguments", "args", "parameters")
+_DECISION: Final = ("target_agent", "task", "reasoning", "confidence")
+_NO_REASON: Final = "The model gave no reason."
+_LONGEST_REASON: Final = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a reply says."""
+
+    words: str = ""
+    calls: tuple[NativeCall, ...] = ()
+    fault: str = ""
+    """What cannot be read of it, as half of a sentence."""
 
 
 def draft_proposal(
@@ -60,13 +91,6 @@ def draft_proposal(
         faults.append(_EMPTY[reply.finish])
     content = said.words and cut(said.words, MAX_CONTENT - _size(calls))
     return Proposal(content=content, calls=tuple(calls), faults=tuple(faults))
-
-
-def _said_in(reply: Reply, tools: Mapping[str, ToolSpec], *, due: bool) -> Said:
-    """Its native calls, with words beside them; else what is read of its words."""
-    if reply.calls:
-        return Said(words_of(reply).strip(), reply.calls)
-    return read(reply, tools, due=due)
 
 
 def draft_answer(reply: Reply, tools: Mapping[str, ToolSpec]) -> tuple[str, tuple[str, ...]]:
@@ -115,3 +139,79 @@ def _proposed(call: NativeCall, reply: Reply) -> ProposedCall:
         why = CUT if reply.cut else error
         raise UnreadableError(f"the arguments of {tool}: {why}") from error
     return ProposedCall(tool=tool, arguments=arguments)
+
+
+def _said_in(reply: Reply, tools: Container[str], *, due: bool) -> Said:
+    """Its native calls, with words beside them; else what is read of its words. `tools` are the
+    known ones; `due`: a call is due, so an object is meant as one.
+    """
+    text = words_of(reply)
+    words = Said(text.strip(), reply.calls)
+    if reply.calls:
+        return words
+    try:
+        block = object_in(text)
+        if block is None:
+            return words
+        said = _said_by(block, tools)
+    except UnreadableError as error:
+        if not due:
+            return words
+        return replace(words, fault=CUT if reply.cut else str(error))
+    if due:
+        return said
+    if block.beside or said.fault:
+        return words
+    names = {call.name for call in said.calls}
+    names.discard(END_STEP)
+    is_known = all(name in tools for name in names)
+    return said if is_known else words
+
+
+def _said_by(block: Block, tools: Container[str]) -> Said:
+    named = fields(block.value)
+    decides = "should_call_tool" in named
+    content = named.get("reasoning" if decides else "content")
+    own = content if isinstance(content, str) else ""
+    words = "\n".join(filter(None, (block.beside, own)))
+    if named.get("next_step_decision") == "fail":
+        end = {"outcome": IMPOSSIBLE, "reason": words[:_LONGEST_REASON] or _NO_REASON}
+        return Said(words, (NativeCall(END_STEP, end),))
+    calls = _calls_in(named, tools)
+    if calls or own or decides or "tool_calls" in named:
+        return Said(words, calls)
+    return Said(words, fault="its JSON object names no tool")
+
+
+def _calls_in(named: JsonObject, tools: Container[str]) -> tuple[NativeCall, ...]:
+    if ROUTE in tools and "target_agent" in named:
+        decision = {name: named.get(name) for name in _DECISION}
+        return (NativeCall(ROUTE, decision),)
+    if "tool_calls" in named:
+        listed = named["tool_calls"] or []
+        if not isinstance(listed, list):
+            raise UnreadableError("its tool_calls are not a list")
+        return tuple(map(_call, listed))
+    if named.get("should_call_tool") is False:
+        return ()
+    has_arguments = not named.keys().isdisjoint(_ARGUMENTS)
+    is_call = has_arguments and not named.keys().isdisjoint(_TOOL)
+    return (_call(named),) if is_call or list(named) == ["tool"] else ()
+
+
+def _call(value: object) -> NativeCall:
+    named = fields(value) if isinstance(value, dict) else {}
+    name = _only(named, _TOOL)
+    if not isinstance(name, str):
+        raise UnreadableError("one of its calls names no tool")
+    return NativeCall(name, _only(named, _ARGUMENTS))
+
+
+def _only(named: JsonObject, names: tuple[str, ...]) -> object:
+    """The value under one of these names; None without any. Raises UnreadableError for two."""
+    present = [name for name in names if name in named]
+    if len(present) > 1:
+        raise UnreadableError(f"one of its calls has both {' and '.join(present)}")
+    if not present:
+        return None
+    return named[present[0]]

@@ -81,7 +81,10 @@ class Port:
             try:
                 reply = await self._reply(name, prompt, request)
             except RefusedError as refusal:
-                room = self._less_than(prompt, refusal)
+                room = tokens_of([prompt.messages, prompt.tools, prompt.schema]) * 3 // 4
+                limit = _limit_in(refusal.words)
+                if limit is not None:
+                    room = min(room, self._room_in(limit))
                 if not left or room < _SMALLEST:
                     raise
                 left -= 1
@@ -89,15 +92,6 @@ class Port:
             else:
                 self._rooms[name] = min(room, self.room(name))
                 return reply
-
-    def _less_than(self, prompt: Prompt, refusal: RefusedError) -> int:
-        """Tokens of a prompt that is shorter, by the limit that a refusal names, if any."""
-        asked = tokens_of([prompt.messages, prompt.tools, prompt.schema]) * 3 // 4
-        limit = _limit_in(refusal.words)
-        if limit is None:
-            return asked
-        named = self._room_in(limit)
-        return min(asked, named)
 
     async def _reply(self, name: str, prompt: Prompt, request: ThoughtRequest) -> Reply:
         left = request.deadline / 1000 - time.time()
@@ -152,15 +146,12 @@ class Port:
                 search.low = tried
         if taken is None:
             raise refusal
-        self._learn(name, search.parts[search.high - 1], body)
-        return taken
-
-    def _learn(self, name: str, part: Part, body: JsonObject) -> None:
+        part = search.parts[search.high - 1]
         # A model that has called tools knows them: something else is refused.
-        if part == TOOLS and any("tool_calls" in message for message in body["messages"]):
-            return
-        self.refused[name].append(part)
-        _log.warning("a part of a question is refused", model=name, part=str(part))
+        if part != TOOLS or not any("tool_calls" in message for message in body["messages"]):
+            self.refused[name].append(part)
+            _log.warning("a part of a question is refused", model=name, part=str(part))
+        return taken
 
 
 def tokens_of(value: object) -> int:

@@ -34,20 +34,18 @@ class Models:
         Raises HaltpointError HP-302 when the proxy before it cannot be used, HP-303 when the
         environment has no key for it, and HP-310 when its provider cannot be used.
         """
-        if section not in self._ports:
-            settings = self._settings_of(section)
-            server = Server(settings, section)
-            self._ports[section] = Port(settings, server, self._send(settings, server))
-        return self._ports[section]
-
-    def _settings_of(self, section: str | None) -> ModelSettings:
-        if section is None:
-            return self._configured
-        endpoint = self._agents.models[section]
-        own = {name: getattr(endpoint, name) for name in _OF_AN_ENDPOINT}
-        key = _key(section, endpoint.api_key_env)
-        others = {"api_key": key, "context": None, "retry_name": None}
-        return self._configured.model_copy(update=own | others)
+        if section in self._ports:
+            return self._ports[section]
+        settings = self._configured
+        if section is not None:
+            endpoint = self._agents.models[section]
+            own = {name: getattr(endpoint, name) for name in _OF_AN_ENDPOINT}
+            key = _key(section, endpoint.api_key_env)
+            others = {"api_key": key, "context": None, "retry_name": None}
+            settings = settings.model_copy(update=own | others)
+        server = Server(settings, section)
+        port = self._ports[section] = Port(settings, server, self._send(settings, server))
+        return port
 
     def _send(self, settings: ModelSettings, server: Server) -> Send:
         if settings.provider not in (None, "openai"):

@@ -61,11 +61,6 @@ def kept(reply: Reply, proposal: Proposal, by: str, after: int, known: Container
     return own
 
 
-def read_own(text: bytes | str) -> Own:
-    """A stored message."""
-    return msgspec.json.decode(text, type=Own)
-
-
 def arguments_of(call: JsonObject) -> object:
     """The arguments of a call of a message; None where they are no JSON."""
     given = call["function"].get("arguments", "")

@@ -7,7 +7,7 @@ has come.
 """
 
 from itertools import count
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -15,8 +15,7 @@ from haltpoint.contracts.base import MAX_STEPS, STEP_ID, JsonObject
 from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint_planner.exchange import Reply
-from haltpoint_planner.parsing.objects import UnreadableError, fields, object_in, words_of
-from haltpoint_planner.parsing.reading import CUT
+from haltpoint_planner.parsing.objects import CUT, UnreadableError, fields, object_in, words_of
 
 _RESERVED: Final = frozenset({"bounds", "plan", "answer"})
 """The places of the chain's own thoughts."""
@@ -35,7 +34,7 @@ def draft_plan(reply: Reply) -> Plan | str:
     the model.
     """
     try:
-        plan = _plan(_steps_in(_object_in(reply)))
+        plan = _plan(_object_in(reply))
     except UnreadableError as error:
         return CUT if reply.cut else str(error)
     size = len(msgspec.json.encode(plan))
@@ -67,8 +66,8 @@ def _object_in(reply: Reply) -> JsonObject:
     return fields(block.value)
 
 
-def _steps_in(named: JsonObject) -> list[Any]:
-    """The list of steps: `steps`, or the documents' `todo_list`, alone or in a `plan`."""
+def _plan(named: JsonObject) -> Plan:
+    """The plan with its steps: `steps`, or the documents' `todo_list`, alone or in a `plan`."""
     if isinstance(named.get("plan"), dict):
         named = fields(named["plan"])
     steps = named.get("steps", named.get("todo_list"))
@@ -78,25 +77,21 @@ def _steps_in(named: JsonObject) -> list[Any]:
         raise UnreadableError("the plan has no steps")
     if len(steps) > MAX_STEPS:
         raise UnreadableError(f"the plan has {len(steps)} steps; at most {MAX_STEPS} are allowed")
-    return steps
-
-
-def _plan(entries: list[Any]) -> Plan:
-    for number, entry in enumerate(entries, start=1):
+    for number, entry in enumerate(steps, start=1):
         if not isinstance(entry, dict):
             raise UnreadableError(f"step {number} is not a JSON object")
-    drafts = list(map(fields, entries))
+    drafts = list(map(fields, steps))
     given = [str(draft.get("id", "")).strip() for draft in drafts]
     # Good ids stay as they are; the others become the next free one of s1, s2, ...
     free = (f"s{number}" for number in count(1) if f"s{number}" not in given)
     tidy = [name if _is_good(name) else next(free) for name in given]
     renamed = dict(zip(given, tidy, strict=True))
-    steps: list[Step] = []
+    read: list[Step] = []
     for draft, name, own in zip(drafts, given, tidy, strict=True):
         # An id that is there twice is a fault of the plan: the check of the plan says so.
         draft |= {"id": own, "label": "" if own == name else name[:_LABEL]}
-        steps.append(_step(len(steps) + 1, draft, renamed))
-    return Plan(steps=tuple(steps))
+        read.append(_step(len(read) + 1, draft, renamed))
+    return Plan(steps=tuple(read))
 
 
 def _is_good(name: str) -> bool:

@@ -39,16 +39,12 @@ async def run(path: str, task: Task, names: Sequence[str]) -> JsonObject:
     function = dotted_path.function(path, _CODE, "routing function")
     arguments = (task.goal, dict(task.context), list(names))
     try:
-        return _read(await dotted_path.call(function, PATIENCE, *arguments))
+        returned = await dotted_path.call(function, PATIENCE, *arguments)
+        given = {"target_agent": returned, "confidence": 1.0}  # of a name alone it is sure
+        decision = msgspec.convert(given if isinstance(returned, str) else returned, _Decision)
+        msgspec.json.encode(decision)  # what cannot be sent fails here
+        return msgspec.structs.asdict(decision)
     except dotted_path.TooSlowError as error:
         raise HaltpointError(_CODE, f"{path} is too slow", str(error), _FIX) from error
     except Exception as error:
         raise HaltpointError(_CODE, f"{path} failed", in_words(error), _FIX) from error
-
-
-def _read(returned: object) -> JsonObject:
-    """What it returned: of a name alone it is sure."""
-    given = {"target_agent": returned, "confidence": 1.0}
-    decision = msgspec.convert(given if isinstance(returned, str) else returned, _Decision)
-    msgspec.json.encode(decision)  # what cannot be sent fails here
-    return msgspec.structs.asdict(decision)

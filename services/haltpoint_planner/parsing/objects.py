@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from haltpoint.contracts.base import MAX_BODY, MAX_DEPTH, JsonObject
 from haltpoint.contracts.strict_json import StrictJsonError, strict_decoder, without_halves
+from haltpoint.runtime.streams.wire import too_deep
 from haltpoint_planner.exchange import Reply
 
 _MARKS: Final = r"---JSON_OUTPUT_START---|<tool_call>|```(?:json)?"
@@ -17,6 +18,9 @@ _OPENING: Final = re.compile(rf'(?:(?:{_MARKS})\s*+){{1,4}}+(?=\{{)|\A\s*+(?=\{{
 _ANOTHER: Final = re.compile(r'\{\s*+"')
 _CLOSING: Final = re.compile(r"\A(?:\s*+(?:---JSON_OUTPUT_END---|</tool_call>|```))*+\s*+")
 _THINKING: Final = re.compile(r"\A\s*+<think>.*?(?:</think>|\Z)", re.DOTALL)
+
+
+CUT: Final = "it is cut off: it reached its limit of tokens"
 
 
 class UnreadableError(Exception):
@@ -94,7 +98,7 @@ def _value_at(text: str, start: int) -> tuple[Any, str]:
     try:
         value, end = _DECODER.raw_decode(text, start)
         without_halves(value)
-        if _levels(value) > MAX_DEPTH:
+        if too_deep(text[start:end].encode()):
             raise RecursionError
     except JSONDecodeError as error:
         place = error.pos - start + 1
@@ -108,14 +112,6 @@ def _value_at(text: str, start: int) -> tuple[Any, str]:
     if _ANOTHER.search(behind):
         raise UnreadableError("it has two JSON objects where one is read")
     return value, behind.strip()
-
-
-def _levels(value: Any) -> int:
-    """How many levels deep objects and lists are nested."""
-    if not isinstance(value, dict | list):
-        return 0
-    inner = value.values() if isinstance(value, dict) else value
-    return 1 + max(map(_levels, inner), default=0)
 
 
 _DECODER: Final = strict_decoder(strict=False)

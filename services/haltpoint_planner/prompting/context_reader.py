@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
@@ -16,7 +16,7 @@ from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, StepStatus
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.tools import ASK_HUMAN, END_STEP, ToolSpec
-from haltpoint.contracts.work.agents import Agent, Agents
+from haltpoint.contracts.work.agents import Agents
 from haltpoint.contracts.work.plans import StepType
 from haltpoint.contracts.work.tasks import Mode, Task
 from haltpoint.contracts.work.thoughts import ThoughtKind
@@ -37,7 +37,7 @@ from haltpoint.runtime.store.rows import (
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.topology import Topology
-from haltpoint_planner.own_messages import Own, read_own
+from haltpoint_planner.own_messages import Own
 from haltpoint_planner.prompting.context import Context, Receipt
 
 _MOST_DEEDS: Final = 10
@@ -78,7 +78,7 @@ class ContextReader:
         if request.step_id is not None and context.step is None:
             return None
         findings, owned, done_before = await asyncio.gather(
-            self._findings(chain, dict(_ended_in_words(context, head))),
+            self._findings(context, head),
             self._owned(chain, request),
             self._done_before(context.task),
         )
@@ -106,6 +106,13 @@ class ContextReader:
         before = texts.get(local(request.previous or ""))
         submitted = msgspec.json.decode(texts[Data.TASK], type=Task)
         task, plan = as_worked_on(stored, submitted)
+        agent = self._agents.named(task.agent)
+        if task.agent is not None and agent is None:
+            # No other model thinks in place of that of an agent that is gone.
+            what = f"there is no agent {task.agent!r} any more"
+            why = f"there are: {self._agents.names}"
+            fix = "Correct the agents file, or submit the task again"
+            raise HaltpointError("HP-216", what, why, fix)
         return Context(
             request,
             task,
@@ -113,20 +120,8 @@ class ContextReader:
             previous=thought_of(before).raw if before else "",
             known=with_agents(tools, self._agents, task),
             bounds_known=stored_plan(stored).bounds is not None,
-            agent=self._agent(task),
+            agent=agent,
         )
-
-    def _agent(self, task: Task) -> Agent | None:
-        """The agent that works on the task. No other model thinks in place of that of one that is
-        gone.
-        """
-        agent = self._agents.named(task.agent)
-        if task.agent is not None and agent is None:
-            what = f"there is no agent {task.agent!r} any more"
-            why = f"there are: {self._agents.names}"
-            fix = "Correct the agents file, or submit the task again"
-            raise HaltpointError("HP-216", what, why, fix)
-        return agent
 
     async def _done_before(self, task: Task) -> dict[str, list[str]]:
         """The last deeds of the earlier chains of the conversation."""
@@ -138,11 +133,22 @@ class ContextReader:
             done[chain] = [deed.says for deed in deeds[-_MOST_DEEDS:]]
         return done
 
-    async def _findings(self, chain: str, steps: dict[str, str]) -> tuple[tuple[str, str], ...]:
-        """The words with which these steps ended, by their thoughts."""
-        said = await self._texts(chain, *steps)
+    async def _findings(self, context: Context, head: Fields) -> tuple[tuple[str, str], ...]:
+        """The words with which steps ended: completed reasoning steps, and those that the model has
+        given up (C11).
+        """
+        steps = context.plan.steps if context.plan else ()
+        ended: dict[str, str] = {}
+        for step, run in zip(steps, decode_steps(head), strict=False):
+            is_over = run.status is StepStatus.COMPLETED
+            is_reasoned = step.step_type is StepType.REASONING and is_over
+            is_left_out = run.status is StepStatus.SKIPPED
+            if run.attempt and (is_reasoned or is_left_out):
+                left_out = ", the rest of which was left out" if is_left_out else ""
+                ended[f"{step.id}.t{run.turn + 1}.{run.attempt}"] = f"{step.id}{left_out}"
+        said = await self._texts(chain_of(context.request.thought_id), *ended)
         return tuple(
-            (steps[thought], _content(said[thought])) for thought in steps if thought in said
+            (ended[thought], _content(said[thought])) for thought in ended if thought in said
         )
 
     async def _owned(self, chain: str, request: ThoughtRequest) -> dict[str, Own]:
@@ -152,7 +158,10 @@ class ContextReader:
         end = f".{Part.OWN}"
         names = [name for name in await self._chains.names(chain) if name.endswith(end)]
         texts = await self._texts(chain, *names)
-        return {name.removesuffix(end): read_own(text) for name, text in texts.items()}
+        return {
+            name.removesuffix(end): msgspec.json.decode(text, type=Own)
+            for name, text in texts.items()
+        }
 
 
 def _offered(context: Context) -> Iterable[str]:
@@ -191,19 +200,6 @@ def _receipt(stored: StoredAction | None) -> Receipt | None:
         tuple(deed.says for deed in deeds_of(action)),
         action.number,
     )
-
-
-def _ended_in_words(context: Context, head: Fields) -> Iterator[tuple[str, str]]:
-    """The thoughts with whose words steps ended, by their local ids, and these steps: completed
-    reasoning steps, and those that it has given up (C11).
-    """
-    steps = context.plan.steps if context.plan else ()
-    for step, run in zip(steps, decode_steps(head), strict=False):
-        is_reasoned = step.step_type is StepType.REASONING and run.status is StepStatus.COMPLETED
-        is_left_out = run.status is StepStatus.SKIPPED
-        if run.attempt and (is_reasoned or is_left_out):
-            left_out = ", the rest of which was left out" if is_left_out else ""
-            yield f"{step.id}.t{run.turn + 1}.{run.attempt}", f"{step.id}{left_out}"
 
 
 def _content(text: str) -> str:

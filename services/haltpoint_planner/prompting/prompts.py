@@ -46,7 +46,12 @@ def build(context: Context) -> Prompt:
     frames = list(map(frame, context.receipts))
     forms = list(map(form_of, question.tools.values()))
     parts = [*map(len, frames), *(form.weight for form in forms)]
-    room = most - _weight(question, context) - sum(parts)
+    # All but tools and results, with what a provider keeps in its own messages.
+    said = [question.system, question.task, question.last, question.schema, context.previous]
+    history = [context.findings, context.request.corrections]
+    calls = [(receipt.tool, receipt.arguments) for receipt in context.receipts]
+    own = [each.message for each in context.owned.values()]
+    room = most - len(repr([said, history, calls, own])) - sum(parts)
     if room < 0:
         raise HaltpointError(
             DOES_NOT_FIT,
@@ -57,10 +62,10 @@ def build(context: Context) -> Prompt:
             "tools",
         )
     receipts = filled(context.receipts, frames, room)
-    said = messages(question, context, receipts)
+    spoken = messages(question, context, receipts)
     tools = tuple(form.native for form in forms)
     force = question.is_due and context.is_strict and bool(tools)
-    return Prompt(said, tools, force, question.schema)
+    return Prompt(spoken, tools, force, question.schema)
 
 
 def _question(context: Context) -> Question:
@@ -91,12 +96,3 @@ def _newest(context: Context, room: int) -> dict[str, Own]:
             break
         newest[name] = own
     return newest
-
-
-def _weight(question: Question, context: Context) -> int:
-    """Characters of all but tools and results, with what a provider keeps in its own messages."""
-    said = [question.system, question.task, question.last, question.schema, context.previous]
-    history = [context.findings, context.request.corrections]
-    calls = [(receipt.tool, receipt.arguments) for receipt in context.receipts]
-    own = [each.message for each in context.owned.values()]
-    return len(repr([said, history, calls, own]))

@@ -12,8 +12,9 @@ from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.work.plans import Plan, ProposedCall, Step
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind
+from haltpoint.runtime.streams.wire import encode
 from haltpoint_planner.exchange import NativeCall, Reply
-from haltpoint_planner.own_messages import MOST, Own, fresh_ids, kept, read_own, sent_back
+from haltpoint_planner.own_messages import MOST, Own, fresh_ids, kept, sent_back
 from haltpoint_planner.prompting import prompts
 from haltpoint_planner.prompting.context import Context, Receipt
 from haltpoint_planner.prompting.turns import Turn, turns_of
@@ -45,7 +46,7 @@ def reply_of(message: JsonObject) -> tuple[Reply, Proposal]:
 def test_a_message_is_kept_whole() -> None:
     message = {"role": "assistant", "reasoning_content": "Hm.", "tool_calls": [called("find")]}
     reply, proposal = reply_of(message)
-    assert read_own(kept(reply, proposal, ":a", 3, ())) == Own(":a", 3, message)
+    assert kept(reply, proposal, ":a", 3, ()) == encode(Own(":a", 3, message))
 
 
 @pytest.mark.parametrize(
