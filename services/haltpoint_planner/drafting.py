@@ -17,7 +17,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-import msgspec
+from msgspec import json
 
 from haltpoint.chain.checks.core_tools import IMPOSSIBLE
 from haltpoint.chain.model.canonical import UNSEEN
@@ -95,7 +95,7 @@ def draft_proposal(
 
 def draft_answer(reply: Reply, tools: Mapping[str, ToolSpec]) -> tuple[str, tuple[str, ...]]:
     """The words of an answer, and the tools that the reply calls instead."""
-    said = _said_in(reply, tools, due=False)
+    said = _said_in(reply, tools)
     names = [without_surrogates(call.name)[:_TOOL_NAME] for call in said.calls[:MAX_CALLS]]
     called = tuple(name for name in names if name != END_STEP)
     return "" if is_blank(said.words) else cut(said.words), called
@@ -118,7 +118,7 @@ def cut(text: str, room: int = MAX_CONTENT) -> str:
 
 
 def _size(value: object) -> int:
-    return len(msgspec.json.encode(value))
+    return len(json.encode(value))
 
 
 def _proposed(call: NativeCall, reply: Reply) -> ProposedCall:
@@ -141,7 +141,7 @@ def _proposed(call: NativeCall, reply: Reply) -> ProposedCall:
     return ProposedCall(tool=tool, arguments=arguments)
 
 
-def _said_in(reply: Reply, tools: Container[str], *, due: bool) -> Said:
+def _said_in(reply: Reply, tools: Container[str], *, due: bool = False) -> Said:
     """Its native calls, with words beside them; else what is read of its words. `tools` are the
     known ones; `due`: a call is due, so an object is meant as one.
     """

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, cast
 
-import msgspec
+from msgspec import structs
 from opentelemetry.trace import Span, SpanKind
 
 from haltpoint.contracts.base import chain_of
@@ -169,7 +169,7 @@ class PlannerHandler:
         }
         telemetry.finish(span, attributes=tokens)
         trace = telemetry.context_of(span, message.traceparent)
-        message = msgspec.structs.replace(message, traceparent=trace)
+        message = structs.replace(message, traceparent=trace)
         return drafted(message, reply, context, self.phrases)
 
     async def _reply(self, port: Port, name: str, context: Context) -> Reply:
@@ -235,4 +235,4 @@ def priced(usage: Usage, prices: Mapping[str, Price]) -> Usage:
     if price is None:
         return usage
     cost = (usage.input_tokens * price.input + usage.output_tokens * price.output) / 1_000_000
-    return msgspec.structs.replace(usage, cost=cost)
+    return structs.replace(usage, cost=cost)

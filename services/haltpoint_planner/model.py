@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Final
 
-import msgspec
+from msgspec import structs
 
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.commands import ThoughtRequest
@@ -173,12 +173,12 @@ def _shorter(make: Make, room: int, refusal: RefusedError) -> Prompt:
 
 def _usage(name: str, body: JsonObject, reply: Reply) -> Usage:
     """What the question took; an estimate of what the server does not say."""
-    usage = msgspec.structs.replace(reply.usage, model=name)
+    usage = structs.replace(reply.usage, model=name)
     if usage.input_tokens and usage.output_tokens:
         return usage
     asked = usage.input_tokens or tokens_of([body["messages"], body.get("tools")])
     said = usage.output_tokens or tokens_of(reply.message or reply.content)
-    return msgspec.structs.replace(usage, input_tokens=asked, output_tokens=said, estimated=True)
+    return structs.replace(usage, input_tokens=asked, output_tokens=said, estimated=True)
 
 
 def _limit_in(words: str) -> int | None:

@@ -77,7 +77,7 @@ def _plan(named: JsonObject) -> Plan:
         raise UnreadableError("the plan has no steps")
     if len(steps) > MAX_STEPS:
         raise UnreadableError(f"the plan has {len(steps)} steps; at most {MAX_STEPS} are allowed")
-    for number, entry in enumerate(steps, start=1):
+    for number, entry in enumerate(steps, 1):
         if not isinstance(entry, dict):
             raise UnreadableError(f"step {number} is not a JSON object")
     drafts = list(map(fields, steps))

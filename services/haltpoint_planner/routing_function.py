@@ -40,8 +40,9 @@ async def run(path: str, task: Task, names: Sequence[str]) -> JsonObject:
     arguments = (task.goal, dict(task.context), list(names))
     try:
         returned = await dotted_path.call(function, PATIENCE, *arguments)
-        given = {"target_agent": returned, "confidence": 1.0}  # of a name alone it is sure
-        decision = msgspec.convert(given if isinstance(returned, str) else returned, _Decision)
+        if isinstance(returned, str):  # of a name alone it is sure
+            returned = {"target_agent": returned, "confidence": 1.0}
+        decision = msgspec.convert(returned, _Decision)
         msgspec.json.encode(decision)  # what cannot be sent fails here
         return msgspec.structs.asdict(decision)
     except dotted_path.TooSlowError as error:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, TypeVar, assert_never
 
-import msgspec
+from msgspec.structs import replace
 
 from haltpoint.contracts.base import JsonObject, chain_of
 from haltpoint.contracts.commands import ThoughtRequest, ToPlanner
@@ -143,7 +143,7 @@ def _proposal(
     if proposal.calls:
         return proposal
     words = _marked(proposal.content, reply, phrases)
-    return msgspec.structs.replace(proposal, content=words)
+    return replace(proposal, content=words)
 
 
 def _marked(words: str, reply: Reply, phrases: Phrases) -> str:

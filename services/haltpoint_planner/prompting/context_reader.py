@@ -140,12 +140,14 @@ class ContextReader:
         steps = context.plan.steps if context.plan else ()
         ended: dict[str, str] = {}
         for step, run in zip(steps, decode_steps(head), strict=False):
-            is_over = run.status is StepStatus.COMPLETED
-            is_reasoned = step.step_type is StepType.REASONING and is_over
-            is_left_out = run.status is StepStatus.SKIPPED
-            if run.attempt and (is_reasoned or is_left_out):
-                left_out = ", the rest of which was left out" if is_left_out else ""
-                ended[f"{step.id}.t{run.turn + 1}.{run.attempt}"] = f"{step.id}{left_out}"
+            status, shown = run.status, step.id
+            is_over = status is StepStatus.SKIPPED
+            if is_over:
+                shown += ", the rest of which was left out"
+            elif step.step_type is StepType.REASONING:
+                is_over = status is StepStatus.COMPLETED
+            if run.attempt and is_over:
+                ended[f"{step.id}.t{run.turn + 1}.{run.attempt}"] = shown
         said = await self._texts(chain_of(context.request.thought_id), *ended)
         return tuple(
             (ended[thought], _content(said[thought])) for thought in ended if thought in said
