@@ -73,6 +73,20 @@ async def test_chains_are_found_by_all_that_is_known_of_them(system: System) -> 
     assert [await asked(**{name: "x"}) for name in ("tool", "agent")] == [0, 0]
 
 
+async def test_a_secret_is_not_guessed_letter_by_letter(system: System) -> None:
+    chain_id = await system.submit(goal="Log in with password=Zq67pw, not Xy68arg")
+    request_id = await system.ask(chain_id, arguments='{"password":"Xy68arg"}')
+
+    async def found(path: str, q: str) -> list[str]:
+        return [item["id"] for item in await system.pages(path, q=q)]
+
+    for path, whole in (("/v1/chains", chain_id), ("/v1/requests", request_id)):
+        assert await found(path, "PASSWORD=***, not") == [whole]
+        for guess in ("password=Zq", "zq67", "Zq67pw"):
+            assert await found(path, guess) == []
+    assert await found("/v1/requests", "not Xy6") == []
+
+
 async def test_a_plan_without_a_goal_is_called_by_its_steps(system: System) -> None:
     task = {"goal": "", "plan": {"steps": [step("a", "Find John"), step("tell", "")]}}
     chain_id = await system.submit(**task)

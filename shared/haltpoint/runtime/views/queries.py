@@ -1,5 +1,6 @@
 """Which chains and requests a page of a list has, as callers write it. Unknown names are errors."""
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Annotated, Final
 
@@ -9,6 +10,7 @@ from haltpoint.chain.model.state import Chain
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.doors import Form
 from haltpoint.contracts.people.humans import RequestKind, RequestStatus
+from haltpoint.contracts.secrets import starred, without_secrets
 from haltpoint.contracts.views.chains import RequestView
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.rows import Fields, Part
@@ -51,9 +53,11 @@ class ListQuery(Form):
         return all(getattr(self, name) in (None, value) for name, value in values.items())
 
     def has_words(self, *texts: str) -> bool:
-        """Whether one of these texts has the words that are looked for, in any case."""
+        """Whether one of these texts, as it is shown, has the words that are looked for, in any
+        case: what is stored would tell a secret letter by letter.
+        """
         words = (self.q or "").casefold()
-        return any(words in text.casefold() for text in texts)
+        return not words or any(words in without_secrets(text).casefold() for text in texts)
 
 
 class ChainQuery(ListQuery):
@@ -91,8 +95,10 @@ class RequestQuery(ListQuery):
     mine: bool = False
     """A rule addresses the reader, or the reader has taken it."""
 
-    def fits(self, request: RequestView, task: Task) -> bool:
-        """Whether the list has this request, of a chain with this task."""
+    def fits(self, request: RequestView, task: Task, typed: Collection[str]) -> bool:
+        """Whether the list has this request, of a chain with this task; `typed` are the parameters
+        that tools type as secrets.
+        """
         if self.to not in (None, *request.answerers.to):
             return False
         is_here = self.looks_for(
@@ -102,4 +108,7 @@ class RequestQuery(ListQuery):
             agent=task.agent,
             tenant=task.tenant,
         )
-        return is_here and self.has_words(request.id, request.goal, request.question)
+        if not is_here or not self.q:
+            return is_here
+        shown = starred(request.model_dump(mode="json"), typed=typed)
+        return self.has_words(shown["id"], shown["goal"], shown["question"])

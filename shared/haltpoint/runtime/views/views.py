@@ -210,6 +210,7 @@ class Views:
         """Questions in one state: open ones by priority and deadline, others by the chains that
         changed last.
         """
+        typed = await self._catalogue.typed_secrets() if query.q else ()
 
         async def shown(member: str) -> list[RequestView]:
             """The question of this id, or all of the chain of this id."""
@@ -224,7 +225,8 @@ class Views:
                 return []
             asked = chain_view.requests_of(record)
             views = [view for view in asked if member in (view.id, chain_id)]
-            return [view for view in views if query.fits(view, record.task) and wanted(view)]
+            fitting = [view for view in views if query.fits(view, record.task, typed)]
+            return list(filter(wanted, fitting))
 
         if query.status is RequestStatus.OPEN:
             return await self._page(["index:requests"], query, query.limit, shown)
