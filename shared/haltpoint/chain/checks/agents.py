@@ -6,7 +6,7 @@ is judged there. So nothing about such a call needs a yes.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from json import dumps
 from typing import Any, Final
 
@@ -108,8 +108,11 @@ def with_agents(tools: dict[str, ToolSpec], agents: Agents, task: Task) -> dict[
     named = {agent.name: agent for agent in agents.agents}
     targets = [named[name] for name in own.agents]
     if task.plan is None:
+        about = "; ".join(f"{agent.name}: {_about(agent)}" for agent in targets)
+        words = f"Hand the task on to one agent, and wait for what it says. The agents: {about}"
+        properties = {"target_agent": {"type": "string", "enum": [*own.agents]}, **_DECISION}
         inside = _inside(own.agents, named, tools, task)
-        return {**tools, ROUTE: _route(targets, inside, tools)}
+        return {**tools, ROUTE: _handing_on(ROUTE, words, properties, inside, tools)}
     calls = dict[str, ToolSpec]()
     for agent in targets:
         name = agent.name
@@ -128,15 +131,6 @@ def _inside(
         scope = replace(task, handed=Handed(assigned=assigned))
         inside.update(tool for tool, spec in tools.items() if open_to_models(spec, scope))
     return sorted(inside)
-
-
-def _route(targets: Sequence[Agent], inside: list[str], tools: Tools) -> ToolSpec:
-    """The tool `route`: its model decides who works on the task."""
-    names = [agent.name for agent in targets]
-    about = "; ".join(f"{agent.name}: {_about(agent)}" for agent in targets)
-    properties = {"target_agent": {"type": "string", "enum": names}, **_DECISION}
-    description = f"Hand the task on to one agent, and wait for what it says. The agents: {about}"
-    return _handing_on(ROUTE, description, properties, inside, tools)
 
 
 def _about(agent: Agent) -> str:
@@ -203,14 +197,6 @@ def must_route(work: Work) -> bool:
     """Whether the supervisor's model has used up its rounds of tools."""
     supervisor = router(work)
     return supervisor is not None and work.below.rounds >= supervisor.max_tool_retries
-
-
-def ends_routing(work: Work) -> bool:
-    """Whether a supervisor's model has made its last decision: with the results of that the answer
-    is due.
-    """
-    supervisor = router(work)
-    return supervisor is not None and work.below.decisions >= supervisor.max_iterations
 
 
 def route_in(proposal: Proposal) -> ProposedCall | None:

@@ -74,7 +74,12 @@ def answer(
     missed = list[Missed]()
     for action in actions:
         deeds += deeds_of(action)
-        missed += _missed(action, spec_of(action.tool), phrases)
+        below = action.told.below.not_done  # of one whose chain lists the calls inside, these
+        if not (below or action.satisfies or action.tool == ASK_HUMAN):
+            spec = spec_of(action.tool)
+            why, message = _reason(action, spec, phrases)
+            below = (not_done_line(spec, action.ran, why, message, action.id),)
+        missed += [(line, _ended_at(action)) for line in below]
     for call in dropped:
         spec = spec_of(call.tool)
         line = not_done_line(spec, call.arguments, WhyNot.NEVER_EXECUTED, call.reason)
@@ -124,18 +129,6 @@ def deeds_of(action: Action) -> Iterator[Deed]:
             by=by,
             warnings=action.outcome.warnings,
         )
-
-
-def _missed(action: Action, spec: ToolSpec, phrases: Phrases) -> list[Missed]:
-    """What a call did not do; of one whose chain lists the calls inside, these."""
-    below = action.told.below.not_done
-    if below:
-        return [(line, _ended_at(action)) for line in below]
-    if action.satisfies or action.tool == ASK_HUMAN:
-        return []
-    why, message = _reason(action, spec, phrases)
-    line = not_done_line(spec, action.ran, why, message, action.id)
-    return [(line, _ended_at(action))]
 
 
 def _reason(action: Action, spec: ToolSpec, phrases: Phrases) -> tuple[WhyNot, str]:
@@ -189,21 +182,15 @@ def _without_doubles(lines: Iterable[NotDone], deeds: Iterable[Deed]) -> list[No
     words = [deed.says for deed in deeds]
     told: list[NotDone] = []
     for line in dict.fromkeys(lines):
-        same = [said for said in words if _may_be(line, said)]
+        parts = _UNKNOWN_VALUE.split(line.says)
+        may_be = line.why is WhyNot.NEVER_EXECUTED and len(parts) > 1
+        pattern = ".*".join(map(re.escape, parts))
+        same = [said for said in words if may_be and re.fullmatch(pattern, said)]
         if same:
             words.remove(same[0])
         else:
             told.append(line)
     return told
-
-
-def _may_be(line: NotDone, said: str) -> bool:
-    """Whether a call that never ran is one with these words, but for values that nobody knew."""
-    parts = _UNKNOWN_VALUE.split(line.says)
-    if line.why is not WhyNot.NEVER_EXECUTED or len(parts) == 1:
-        return False
-    pattern = ".*".join(map(re.escape, parts))
-    return re.fullmatch(pattern, said) is not None
 
 
 # ---- the words of a deed
@@ -222,29 +209,18 @@ def deed_words(spec: ToolSpec, arguments: str, data: str = "{}") -> DeedWords:
     """What a call does, in one line, and whom or what it is about, where it has a target."""
     typed = frozenset(typed_in(spec.parameters))
     given = starred(read_json(arguments), typed)
-    line = _titled(spec, given)
-    if spec.says:
-        line = _filled(spec.says, spec, given, data)
-    return DeedWords(says=_cut(line, _LONGEST), target=_target(spec, given))
-
-
-def _filled(says: str, spec: ToolSpec, given: JsonObject, data: str) -> str:
     known = {**starred(read_json(data)), **defaults(spec.parameters), **given}
     line = ""
-    for text, name, *_ in Formatter().parse(says):
+    for text, name, *_ in Formatter().parse(spec.says or ""):
         line += text
-        if name is not None:
-            line += shown(name, known.get(name, ...))
-    return line
-
-
-def _titled(spec: ToolSpec, given: JsonObject) -> str:
-    """The tool's name, and its arguments."""
-    title = spec.name.replace("_", " ").capitalize()
-    named = [f"{_visible(name)} {shown(name, given[name])}" for name in given]
-    if len(named) > MOST_NAMED:
-        named[MOST_NAMED:] = ["…"]
-    return f"{title}: {', '.join(named)}" if named else title
+        line += shown(name, known.get(name, ...)) if name is not None else ""
+    if not spec.says:  # the tool's name, and its arguments
+        named = [f"{_visible(name)} {shown(name, given[name])}" for name in given]
+        if len(named) > MOST_NAMED:
+            named[MOST_NAMED:] = ["…"]
+        title = spec.name.replace("_", " ").capitalize()
+        line = f"{title}: {', '.join(named)}" if named else title
+    return DeedWords(says=_cut(line, _LONGEST), target=_target(spec, given))
 
 
 def _target(spec: ToolSpec, given: JsonObject) -> str | None:

@@ -11,8 +11,6 @@ from fnmatch import filter as filter_names
 from itertools import chain
 from typing import Final
 
-from msgspec.structs import replace
-
 from haltpoint.chain.checks.calls import GO, CheckedCall, Verdict, ask, refuse, treated
 from haltpoint.chain.checks.knowledge import users_goal
 from haltpoint.chain.checks.plans import inside, open_to_models, with_effects
@@ -76,13 +74,6 @@ def merged(work: Work, reading: Bounds | None) -> ChainBounds:
     due = [bound for bound in required if not barred.issuperset(bound.tools)]
     others = {name: tuple(bounds) for name, bounds in lists.items()}
     return ChainBounds(required_tools=tuple(due), **others)
-
-
-def handed_down(work: Work, bounds: ChainBounds) -> ChainBounds:
-    """The bounds of the user's goal in the chain of an agent: it promises what it can call (I1)."""
-    names = set(served(work.world.tools, work.task))
-    own = [bound for bound in bounds.required_tools if not names.isdisjoint(bound.tools)]
-    return replace(bounds, required_tools=tuple(own))
 
 
 def tools_of(bounds: Iterable[Bound]) -> set[str]:

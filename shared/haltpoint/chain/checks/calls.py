@@ -20,19 +20,14 @@ from haltpoint.contracts.work.thoughts import Correction, Violation
 class CheckedCall:
     """A call of a step, which its judges look at. What they need is worked out when it is asked
     for, and once: it is of the moment, and made anew when an action has been added to the chain.
-    `held_to` replaces the step's mode.
     """
 
     work: Work
     index: int
     spec: ToolSpec
     arguments: JsonObject
-    held_to: Mode | None = None
-
-    @property
-    def mode(self) -> Mode:
-        """How far the model is held to its word in it."""
-        return self.held_to or self.work.mode(self.index)
+    mode: Mode
+    """How far the model is held to its word in it."""
 
     @cached_property
     def known(self) -> Known:

@@ -12,7 +12,7 @@ a marked place of a tool has such a mark.
 """
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from msgspec import convert, json
 
@@ -189,33 +189,27 @@ def skill_faults(spec: ToolSpec, tools: Tools) -> Strings:
 
 def _wrong_marks(spec: ToolSpec, known: Tools) -> Iterator[str]:
     """Each value that comes to a marked place from an argument without such a mark, or from
-    strangers (C6, C13).
+    strangers (C6, C13). An argument has no other origins than the place; a target needs none.
     """
     foreign = list(_foreign(spec, known))
+    own = {path_of(mark)[0]: origins for mark, origins in _marks(spec).items()}
     for name, place, source in _references(spec.plan):
         marks = _marks(known[name]) if name in known else {}
         for mark in [mark for mark in marks if covers(path_of(mark), place)]:
             becomes = f"{source.text} becomes {mark} of {name}"
             if any(step == source.step and covers(path, source.path) for step, path in foreign):
                 yield f"{becomes}, which strangers write"
-            elif source.step == INPUT and _lacks(spec, source.path[0], marks[mark]):
-                yield f"{becomes}: give {source.path[0]!r} the same mark"
+            elif source.step == INPUT:
+                argument = source.path[0]
+                origins = set(own.get(argument, ()))
+                is_narrow = bool(origins) and origins.issubset(marks[mark])
+                if argument not in own or (marks[mark] and not is_narrow):
+                    yield f"{becomes}: give {argument!r} the same mark"
 
 
 def _marks(spec: ToolSpec) -> dict[str, Strings]:
     """The marked places of a tool with their origins; a target has none."""
     return {**dict.fromkeys(spec.targets, ()), **spec.provenance}
-
-
-def _lacks(spec: ToolSpec, argument: Any, origins: Strings) -> bool:
-    """Whether a skill does not say of an argument that it has none but these origins; of no
-    origins: that it is a target.
-    """
-    own = {path_of(mark)[0]: known for mark, known in _marks(spec).items()}
-    if argument not in own:
-        return True
-    has_others = not own[argument] or not set(own[argument]).issubset(origins)
-    return bool(origins) and has_others
 
 
 def _foreign(spec: ToolSpec, known: Tools) -> Iterator[tuple[str, Path]]:

@@ -53,7 +53,7 @@ def proposed(work: Work, index: int, call: ProposedCall) -> CheckedCall:
     """
     spec = work.world.spec(call.tool)
     arguments = read_arguments(spec, without_confirmed(spec, call.arguments))
-    checked = CheckedCall(work, index, spec, arguments)
+    checked = CheckedCall(work, index, spec, arguments, work.mode(index))
     if spec.provenance:
         checked.arguments = values.respelled(checked.known, spec, arguments)
     return checked

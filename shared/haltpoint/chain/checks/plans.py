@@ -2,7 +2,7 @@
 out (C1).
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain
@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from haltpoint.chain.model.limits import Tools
-from haltpoint.chain.model.references import Reference, reached, references, values_at, write_json
+from haltpoint.chain.model.references import reached, references, values_at, write_json
 from haltpoint.chain.model.schemas import argument_faults, properties
 from haltpoint.contracts.answers import OR
 from haltpoint.contracts.base import MAX_BODY, MAX_STEPS, JsonObject, Strings, value
@@ -223,9 +223,34 @@ def _literal(plan: Plan, step: Step, tools: Tools) -> Iterator[str]:
     for promise in step.promised:
         if certain.isdisjoint(promise):
             yield f"{OR.join(promise)} is required, but no action of the step calls it"
+    waits = dict[str, Strings]()
+    if references([call.arguments for call in step.actions]):
+        waits = {other.id: other.dependencies for other in plan.steps}
+    before = reached(step.dependencies, lambda name: waits.get(name, ()))
     for number, call in enumerate(step.actions):
-        for fault in _call_faults(plan, step, call, tools):
+        for fault in _call_faults(call, before, tools.get(call.tool)):
             yield f"actions[{number}] {call.tool}: {fault}"
+
+
+def _call_faults(call: ProposedCall, before: set[str], spec: ToolSpec | None) -> Iterator[str]:
+    """What is wrong with a call of a literal step: references that do not point to the steps before
+    it, and arguments. Nothing is asked of a value that is not known yet.
+    """
+    referred = dict(references(call.arguments))
+    for target in referred.values():
+        if not target.path:
+            yield 'a reference is {"$from": "<step id>.<name>..."} and nothing else'
+        elif target.step not in before:
+            yield (
+                f"{target.text!r} refers to step {target.step!r}, which this step does not wait "
+                "for; name a step of the plan, and add it to its dependencies"
+            )
+    if spec is None:
+        return
+    plain = without_confirmed(spec, call.arguments)
+    yield from argument_faults(spec, plain, list(referred))
+    if len(plain) < len(call.arguments):
+        yield f"leave out {CONFIRMED}: it is set only when a person has approved this call"
 
 
 def _named(step: Step) -> Strings:
@@ -238,37 +263,6 @@ def unknown(name: str, tools: Tools) -> str:
     """Why a name is no tool's, with those that there are."""
     names = [known for known, spec in tools.items() if not spec.internal]
     return f"no tool is called {name!r}; there are: {listed(sorted(names))}"
-
-
-def _call_faults(plan: Plan, step: Step, call: ProposedCall, tools: Tools) -> Iterator[str]:
-    """What is wrong with a call of a literal step. Nothing is asked of a value that is not known
-    yet.
-    """
-    referred = dict(references(call.arguments))
-    yield from _reference_faults(plan, step, referred.values())
-    spec = tools.get(call.tool)
-    if spec is None:
-        return
-    plain = without_confirmed(spec, call.arguments)
-    yield from argument_faults(spec, plain, list(referred))
-    if len(plain) < len(call.arguments):
-        yield f"leave out {CONFIRMED}: it is set only when a person has approved this call"
-
-
-def _reference_faults(plan: Plan, step: Step, referred: Collection[Reference]) -> Iterator[str]:
-    """Why references do not point backwards."""
-    if not referred:
-        return
-    waits = {other.id: other.dependencies for other in plan.steps}
-    before = reached(step.dependencies, lambda name: waits.get(name, ()))
-    for target in referred:
-        if not target.path:
-            yield 'a reference is {"$from": "<step id>.<name>..."} and nothing else'
-        elif target.step not in before:
-            yield (
-                f"{target.text!r} refers to step {target.step!r}, which this step does not wait "
-                "for; name a step of the plan, and add it to its dependencies"
-            )
 
 
 def _shape_faults(plan: Plan, most: int) -> Iterator[PlanFault]:

@@ -23,7 +23,6 @@ from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.tools import BUILT_IN
 from haltpoint.contracts.work.bounds import ChainBounds
 from haltpoint.contracts.work.plans import Plan
-from haltpoint.contracts.work.routing import ROUTE
 
 Promise = Strings
 Promises = tuple[Promise, ...]
@@ -60,21 +59,6 @@ def tools_in(promises: Iterable[Promise]) -> list[str]:
 def in_words(promises: Promises) -> str:
     """Promises as a sentence names them."""
     return ", ".join(OR.join(tools) for tools in promises)
-
-
-def keep(work: Work, action: Action) -> bool:
-    """Note which promises of its step a receipt keeps: that of the tool, when it succeeded, and
-    those of the tools that succeeded in the chain that carried it out. Whether it keeps any. A task
-    was handed on also when the agent failed.
-    """
-    names = set(action.told.below.nested_successes)
-    if action.satisfies or action.tool == ROUTE:
-        names.add(action.tool)
-    promises = of_step(work, action.step)
-    kept = sum(1 << bit for bit, tools in enumerate(promises) if names.intersection(tools))
-    if kept:
-        work.edit(action.step).receipts |= kept
-    return kept > 0
 
 
 def dropped(work: Work, bounds: ChainBounds, plan: Plan) -> Iterator[str]:

@@ -56,8 +56,8 @@ Data = HumanAnswered.Data
 
 
 def apply_answer(work: Work, message: HumanAnswered) -> Next | None:
-    """Apply an answer to an open question that may be given to it: complete the receipt that waits,
-    run the action again, continue as it says, or cancel.
+    """Apply the answer: complete the receipt that waits, run the action again, continue as it says,
+    or cancel. It is to an open question, and may be given to it.
     """
     data = message.data
     answer = data.answer

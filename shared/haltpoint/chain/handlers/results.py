@@ -37,7 +37,7 @@ from haltpoint.chain.turns.calling import (
     succeed,
 )
 from haltpoint.chain.turns.dispatching import child_for
-from haltpoint.chain.turns.ending import too_late
+from haltpoint.chain.turns.ending import TOO_LATE
 from haltpoint.contracts.base import child_report_id
 from haltpoint.contracts.events import MessageLost, TaskCancelled, TimerDue, ToolCompleted
 from haltpoint.contracts.facts import FactType
@@ -290,7 +290,7 @@ def check_due(work: Work, message: TimerDue) -> Next | None:
     another has expired. Where two have, the timer goes off again.
     """
     if work.now >= work.deadline:
-        return too_late()
+        return TOO_LATE
     for question in work.requests:
         is_told = question.request_id in message.data.expired
         if is_told or work.now >= question.deadline + UNDER_WAY:

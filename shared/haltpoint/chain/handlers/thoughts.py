@@ -7,9 +7,9 @@ from typing import Final
 import msgspec
 
 from haltpoint.chain.checks.bounds import (
-    handed_down,
     merged,
     nameable,
+    served,
     tools_of,
 )
 from haltpoint.chain.checks.ledger import has_acted
@@ -23,6 +23,7 @@ from haltpoint.chain.model.statuses import ChainStatus, Code, PlanOrigin, StepSt
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.agents import assign, take_choice
 from haltpoint.chain.turns.thinking import (
+    Corrections,
     escalate,
     stand_in,
     strikes_exhausted,
@@ -54,8 +55,6 @@ MOST_FAULTS: Final = 20
 """Faults of one plan that a model gets: a hostile plan has thousands, and the question must stay a
 message.
 """
-
-Corrections = tuple[Correction, ...]
 
 _NOT_READ: Final = Correction(
     violation=Violation.UNREADABLE,
@@ -112,12 +111,18 @@ def begin_assigned(work: Work) -> Next | None:
 
 def take_bounds(work: Work, reading: Bounds | None) -> None:
     """Keep what holds, with what a model has read: the first that can be read. Where another agent
-    has written the goal it was read above.
+    has written the goal it was read above: the chain promises of that what it can call (I1).
     """
-    if work.bounds is None:
-        assigned = work.task.handed.assigned
-        given = None if assigned is None or work.task.asked is None else assigned.bounds
-        work.bounds = merged(work, reading) if given is None else handed_down(work, given)
+    if work.bounds is not None:
+        return
+    assigned = work.task.handed.assigned
+    given = None if assigned is None or work.task.asked is None else assigned.bounds
+    if given is None:
+        work.bounds = merged(work, reading)
+        return
+    names = set(served(work.world.tools, work.task))
+    own = [bound for bound in given.required_tools if not names.isdisjoint(bound.tools)]
+    work.bounds = msgspec.structs.replace(given, required_tools=tuple(own))
 
 
 def begin_open(work: Work, reading: Bounds | None) -> None:
@@ -159,7 +164,7 @@ def adopt(work: Work, plan: Plan, origin: PlanOrigin) -> None:
 
 def take_plan(work: Work, message: PlanDrafted) -> Next | None:
     """Check the plan: carry it out, or return its problems to the model; at the limit of strikes a
-    person decides.
+    person decides, or where nobody is held to anything the chain fails.
     """
     data = message.data
     mode = work.mode(None)
@@ -175,27 +180,20 @@ def take_plan(work: Work, message: PlanDrafted) -> Next | None:
         broken = tuple(map(_bad_plan, dropped(work, bounds, data.plan)))
     if faults or broken:
         violate(work, None, data.thought_id, (*faults, *broken), "")
-    if data.plan is None or faults or (broken and mode is Mode.STRICT):
-        return _plan_again(work, (*faults, *broken))
-    take_bounds(work, None)
-    # it promises tools; its calls are proposed turn by turn, where each is checked (C6)
-    steps = [msgspec.structs.replace(step, actions=()) for step in data.plan.steps]
-    adopt(work, Plan(steps=tuple(steps)), PlanOrigin.DRAFTED)
-    return None
-
-
-def _plan_again(work: Work, corrections: Corrections) -> Next:
-    """Another plan; at the limit of strikes a person decides, or where nobody is held to anything
-    the chain fails.
-    """
+    is_bad = bool(faults or broken) if mode is Mode.STRICT else bool(faults)
+    if data.plan is not None and not is_bad:
+        take_bounds(work, None)
+        # it promises tools; its calls are proposed turn by turn, where each is checked (C6)
+        steps = [msgspec.structs.replace(step, actions=()) for step in data.plan.steps]
+        adopt(work, Plan(steps=tuple(steps)), PlanOrigin.DRAFTED)
+        return None
     words = f"no valid plan after {count(work.attempts, 'attempt')}"
     if strikes_exhausted(work, None):
         work.thought = None
         return escalate(work, None, words)
-    is_strict = work.mode(None) is Mode.STRICT
-    if is_strict or work.attempts < work.world.policy.strikes:
-        return think_ahead(work, ThoughtKind.PLAN, corrections)
-    told = "; ".join(correction.message for correction in corrections)
+    if mode is Mode.STRICT or work.attempts < work.world.policy.strikes:
+        return think_ahead(work, ThoughtKind.PLAN, (*faults, *broken))
+    told = "; ".join(correction.message for correction in (*faults, *broken))
     return failed(Code.PLAN_NOT_FOUND, f"{words}: {told}")
 
 

@@ -7,7 +7,7 @@ that are bounded.
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, Final, cast
@@ -188,7 +188,11 @@ def _faults(
         return ()
     typed = frozenset(typed_in(validator and validator.schema))
     hidden = frozenset(secret_values(value, typed, typed))
-    faults = {_fault(name, error, hidden) for error in errors}
+    faults = set[str]()
+    for error in errors:
+        place = path_text((name, *error.absolute_path))
+        message = without_secrets(" or ".join(map(_in_words, _choices(error))), hidden)
+        faults.add(f"{_short(place)}: {_short(message)}")
     return tuple(sorted(faults))[:SHOWN]
 
 
@@ -201,13 +205,6 @@ def _errors(validator: Validator | None, value: Any) -> list[ValidationError]:
     except Exception as error:  # noqa: BLE001 - numbers too large to divide, schemas in a circle ...
         reason = type(error).__name__
         return [ValidationError(f"cannot be checked against the tool's schema ({reason})")]
-
-
-def _fault(name: str, error: ValidationError, hidden: Collection[str]) -> str:
-    """What is wrong at a place, with stars in place of these values."""
-    place = path_text((name, *error.absolute_path))
-    message = " or ".join(map(_in_words, _choices(error)))
-    return f"{_short(place)}: {_short(without_secrets(message, hidden))}"
 
 
 _KINDS: Final = {

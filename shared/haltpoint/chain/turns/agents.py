@@ -123,19 +123,14 @@ def decide(work: Work, call: CheckedCall) -> Question | None:
     confidence = float(said.get("confidence", 0))
     choice = Choice(said["target_agent"], said.get("reasoning", ""), confidence)
     if supervisor.threshold is None or confidence >= supervisor.threshold:
-        _decided(work, call.index, choice)
+        _note(work, choice, Strategy.LLM)
+        work.edit(call.index).proposals = 0  # its turns begin anew: decisions are bounded
         return None
     work.edit(call.index).taken += 1  # the decision is the person's now
     words = (
         f"The supervisor would choose {choice.target_agent}, with a confidence of {confidence:g}"
     )
     return _ask_who(work, call.index, f"{words}: {choice.reasoning or 'it gives no reason'}")
-
-
-def _decided(work: Work, index: int, choice: Choice, by: str | None = None) -> None:
-    """Write a decision down. The turns of the step begin anew, since decisions are bounded."""
-    _note(work, choice, Strategy.LLM, by)
-    work.edit(index).proposals = 0
 
 
 def at_bound(work: Work, index: int) -> Next | None:
@@ -163,7 +158,8 @@ def hand_to(work: Work, index: int, name: str, by: str) -> Next:
     meant = route_in(work.proposal(index))
     task = None if meant is None else meant.arguments.get("task")
     arguments = {"target_agent": name, "task": task}
-    _decided(work, index, Choice(name, "", 0.0), by)
+    _note(work, Choice(name, "", 0.0), Strategy.LLM, by)
+    work.edit(index).proposals = 0
     return send(work, proposed(work, index, ProposedCall(tool=ROUTE, arguments=arguments)))
 
 

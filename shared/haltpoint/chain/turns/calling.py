@@ -14,7 +14,7 @@ from haltpoint.chain.checks.answer import deed_of
 from haltpoint.chain.checks.calls import CheckedCall
 from haltpoint.chain.checks.knowledge import SAID
 from haltpoint.chain.checks.plans import with_effects
-from haltpoint.chain.checks.promises import keep, missing, of_step
+from haltpoint.chain.checks.promises import missing, of_step
 from haltpoint.chain.model.outputs import Record, Resolve, StepEnd, failed, step_failed
 from haltpoint.chain.model.references import write_json
 from haltpoint.chain.model.state import NO_STRIKES, Action, Dropped, Failure
@@ -140,16 +140,23 @@ def drop_next(work: Work, index: int, call: ProposedCall, reason: str) -> None:
 
 
 def record(work: Work, action: Action) -> bool:
-    """Keep a receipt that counts. Whether it keeps a promise: of an agent that failed, what it did
-    before may.
+    """Keep a receipt that counts, and note which promises of its step it keeps: that of the tool,
+    when it succeeded, and those of the tools that succeeded in the chain that carried it out, which
+    may have failed later. Whether it keeps any. A task was handed on also when the agent failed.
     """
     ledger.settle(work, action)
-    kept = keep(work, action)
     run = work.edit(action.step)
+    names = set(action.told.below.nested_successes)
+    if action.satisfies or action.tool == ROUTE:
+        names.add(action.tool)
+    kept = 0
+    for bit, tools in enumerate(of_step(work, action.step)):
+        kept |= 0 if names.isdisjoint(tools) else 1 << bit
+    run.receipts |= kept
     if action.satisfies and not run.status.done:
         run.last_ok = max(run.last_ok, action.number)
     work.keep(action)
-    return kept
+    return kept > 0
 
 
 def succeed(work: Work, action: Action) -> StepEnd | None:

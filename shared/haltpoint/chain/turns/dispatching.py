@@ -84,7 +84,7 @@ def send_literal(work: Work, index: int) -> Next | None:
     spec = work.world.tools.get(call.tool)
     if spec is None:
         return step_failed(index, Code.TOOL_GONE, f"no worker serves {call.tool} any more")
-    checked = CheckedCall(work, index, spec, arguments)
+    checked = CheckedCall(work, index, spec, arguments, work.mode(index))
     if is_held(checked):
         return None
     verdict = judge(checked)
@@ -149,7 +149,8 @@ def send_again(work: Work, action: Action, *, reconcile: bool = False) -> Next:
             fault = ErrorInfo(ErrorType.NOT_FOUND, words, recoverable=False)
             record(work, resolve(work, work.actions[action.id], {}, "", fault))
         return step_failed(action.step, Code.TOOL_GONE, words)
-    call = CheckedCall(work, action.step, spec, read_json(action.arguments))
+    mode = work.mode(action.step)
+    call = CheckedCall(work, action.step, spec, read_json(action.arguments), mode)
     found = sources(call)
     approval = work.approvals.get(action.id)
     if approval is not None and approval.proposed is not None:  # a person has edited it since

@@ -3,6 +3,7 @@ C3, C11, C14; R1).
 """
 
 from itertools import chain
+from typing import Final
 
 from msgspec.structs import asdict, replace
 
@@ -102,8 +103,8 @@ def _fails_chain(work: Work, index: int) -> bool:
     step = work.steps[index]
     spec_of = work.world.spec
     tools = step.promised_tools
-    is_lookup = bool(tools) and all(spec_of(name).read_only for name in tools)
-    if not step.fatal or not is_lookup or work.origin is not PlanOrigin.DRAFTED:
+    acts = any(not spec_of(name).read_only for name in tools)
+    if not step.fatal or not tools or acts or work.origin is not PlanOrigin.DRAFTED:
         return step.fatal
     runs = zip(work.steps, work.run, strict=True)
     promised = chain.from_iterable(step.promised_tools for step, run in runs if not run.status.done)
@@ -141,9 +142,8 @@ def end_by_model(work: Work, index: int, reason: str, outcome: str = IMPOSSIBLE)
 # --------------------------------------------------------------------------------------------------
 
 
-def too_late() -> Failure:
-    """The end of a chain whose time is over."""
-    return failed(Code.TOO_LATE, "the chain's deadline has passed")
+TOO_LATE: Final = failed(Code.TOO_LATE, "the chain's deadline has passed")
+"""The end of a chain whose time is over."""
 
 
 def complete(work: Work, end: Completed) -> None:

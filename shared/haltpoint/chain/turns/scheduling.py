@@ -15,7 +15,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from haltpoint.chain.checks import ledger
-from haltpoint.chain.checks.agents import ends_routing, must_route
+from haltpoint.chain.checks.agents import must_route, router
 from haltpoint.chain.checks.calls import GO, AskFirst, CheckedCall, Refuse, Verdict
 from haltpoint.chain.checks.core_tools import HUMAN_SPEC
 from haltpoint.chain.checks.judges import judge, proposed
@@ -47,12 +47,12 @@ from haltpoint.chain.turns.calling import (
 )
 from haltpoint.chain.turns.dispatching import send, send_again, send_literal
 from haltpoint.chain.turns.ending import (
+    TOO_LATE,
     complete,
     end_by_model,
     end_step,
     fail,
     has_to_wait,
-    too_late,
 )
 from haltpoint.chain.turns.thinking import (
     no_call,
@@ -80,7 +80,7 @@ def advance(work: Work, wanted: Next | None) -> None:
     wanted = wanted or _next(work)
     while wanted is not None:
         if work.now >= work.deadline and isinstance(wanted, Sent):
-            wanted = too_late()
+            wanted = TOO_LATE
         CARRIED_OUT[type(wanted)](work, wanted)
         wanted = _next(work)
 
@@ -149,7 +149,7 @@ def _next_of(work: Work, index: int) -> Next | None:
     if run.status.done or (work.requests and not run.freed):
         return None
     if work.now >= work.deadline:
-        return too_late()
+        return TOO_LATE
     awake = _awake(work, index) if work.resting else None
     is_waiting = run.thinking and not run.here
     if work.is_literal:
@@ -263,7 +263,7 @@ def _take_words(work: Work, index: int, words: str) -> Next | None:
     if QUESTION.search(words) and ASK_HUMAN not in called and not must_route(work):
         note_round(work, index)
         arguments = {"question": words.strip()[-LONGEST_QUESTION:]}
-        return send(work, CheckedCall(work, index, HUMAN_SPEC, arguments))
+        return send(work, CheckedCall(work, index, HUMAN_SPEC, arguments, mode))
     if mode is not Mode.OFF:
         if last_error(work, index) is not None:
             return end_by_model(work, index, words)
@@ -330,7 +330,7 @@ def _let_run(work: Work, call: CheckedCall, verdict: Verdict) -> Next | None:
     if tool == END_STEP:
         return end_by_model(work, index, **call.arguments)
     if call.mode is Mode.ADVISORY:  # what strict refuses, or asks a person, is only written down
-        strictly = judge(dataclasses.replace(call, held_to=Mode.STRICT))
+        strictly = judge(dataclasses.replace(call, mode=Mode.STRICT))
         if isinstance(strictly, Refuse):
             strike(work, index, strictly.correction)
         elif isinstance(strictly, AskFirst):
@@ -360,8 +360,9 @@ def next_turn(work: Work, index: int) -> Next:
     ended = end_of_calls(work, index)
     if ended is not None:
         return ended
-    if ends_routing(work):
-        return StepEnd(index)
+    supervisor = router(work)
+    if supervisor is not None and work.below.decisions >= supervisor.max_iterations:
+        return StepEnd(index)  # with the results of its last decision the answer is due
     refused = work.refused(index)
     wrong = (*unread(work, index), *(refused[place] for place in sorted(refused)))
     return think_step(work, index, wrong, again=not work.run[index].in_turn)

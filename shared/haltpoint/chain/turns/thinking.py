@@ -182,7 +182,9 @@ def unread(work: Work, index: int) -> Corrections:
     if not faults:
         return ()
     text = f"Your reply could not be read: {'; '.join(faults[:SHOWN])}."
-    form = both_ways(work, index) if missing(work, index) else f"{_FORM_IS} {ANY_FORM}"
+    form = f"{_FORM_IS} {ANY_FORM}"
+    if missing(work, index):
+        form = both_ways(work, index)
     return (Correction(Violation.UNREADABLE, text, form=form),)
 
 
