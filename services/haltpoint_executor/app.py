@@ -20,15 +20,7 @@ from haltpoint_executor.world import CurrentWorld, policy_of
 
 def _parts(here: Service) -> Parts:
     settings, limits = here.settings, here.settings.limits
-    # Without a limit: what is in the stream already takes room there anyway.
-    store = Store(
-        here.calls,
-        here.topology,
-        chain_timeout=limits.chain_deadline,
-        retention=limits.retention,
-        backlog_limit=0,
-        facts_age=limits.facts_age,
-    )
+    store = Store(here.calls, here.topology, limits, in_stream=True)
     file = policy_file.read(settings.policy_file)
     phrases = phrases_file.read(settings.phrases_file)
     policy = policy_of(limits, file, phrases, settings.lease)

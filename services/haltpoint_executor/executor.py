@@ -39,9 +39,8 @@ from haltpoint.runtime.store.dead_letters import DeadLetters, loss_of, loss_of_m
 from haltpoint.runtime.store.loading import arrived
 from haltpoint.runtime.store.store import CommitStatus, Store
 from haltpoint.runtime.streams.delivery import Entry
-from haltpoint.runtime.streams.foreign_formats import read_foreign
 from haltpoint.runtime.streams.topology import EntryRef
-from haltpoint.runtime.streams.wire import DeadLetterReason, Rejected, decode
+from haltpoint.runtime.streams.wire import DeadLetterReason, Rejected, decode, read_foreign
 from haltpoint_executor.cache import ChainCache
 from haltpoint_executor.foreign import Undeliverable, submit_foreign, unknown_chain
 from haltpoint_executor.spans import EventSpans

@@ -121,13 +121,7 @@ def assemble(
     return Gateway(
         settings=settings,
         agents=agents_file.read(settings.agents_file),
-        store=Store(
-            calls,
-            topology,
-            chain_timeout=policy.chain_deadline,
-            retention=policy.retention,
-            backlog_limit=policy.backlog_limit,
-        ),
+        store=Store(calls, topology, policy),
         inbox=Inbox(calls, topology),
         outbox=Outbox(redis),
         audit=audit,

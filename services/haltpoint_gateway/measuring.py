@@ -24,8 +24,8 @@ from haltpoint.contracts.views.deployment import QueueState
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import Violation
 from haltpoint.runtime.observability.metrics import Deployment
+from haltpoint.runtime.store.counting import Total, Totals, read_totals
 from haltpoint.runtime.store.rows import Key, local
-from haltpoint.runtime.store.totals import Total, Totals, read_totals
 from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint.runtime.views.queues import StreamState, read_stream, without_tenants

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from haltpoint.runtime.config.addresses import is_this_machine
 from haltpoint.runtime.config.errors import HaltpointError
-from haltpoint.runtime.config.this_machine import is_this_machine
 
 _UNUSABLE: Final = "the proxy in front of the model's server cannot be used"
 _INSTALL: Final = "Run: pip install 'httpx[socks]', or take it out of ALL_PROXY and HTTPS_PROXY"

@@ -149,9 +149,7 @@ class System:
         await library.load(self.redis)
         await self.topology.ensure(self.redis, [QUEUE])
         self._calls = await stack.enter_async_context(AutoPipeline(self.redis))
-        self.store = Store(
-            self._calls, self.topology, chain_timeout=self.settings.limits.chain_deadline
-        )
+        self.store = Store(self._calls, self.topology, self.settings.limits)
         self.client = await stack.enter_async_context(
             Client(f"http://127.0.0.1:{self.settings.gateway.port}", KEY, timeout=10)
         )

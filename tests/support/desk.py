@@ -22,6 +22,7 @@ from haltpoint.contracts.people.humans import Answer, Way
 from haltpoint.contracts.results import Outcome
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.tasks import Task
+from haltpoint.runtime.config.settings import LimitSettings
 from haltpoint.runtime.store.committing import ChainCommit, Decided
 from haltpoint.runtime.store.dead_letters import DeadLetters
 from haltpoint.runtime.store.inbox import Inbox, Verdict
@@ -228,15 +229,15 @@ class Desk:
 
 
 @asynccontextmanager
-async def desk_at(redis: Redis, **settings: Any) -> AsyncIterator[Desk]:
-    """A desk on an empty server; settings are those of the store."""
+async def desk_at(redis: Redis, **limits: Any) -> AsyncIterator[Desk]:
+    """A desk on an empty server, with these limits."""
     topology = Topology(1)
     await topology.ensure(redis, ["default"])
     async with AutoPipeline(redis) as calls:
         yield Desk(
             redis=redis,
             calls=calls,
-            store=Store(calls, topology, **settings),
+            store=Store(calls, topology, LimitSettings(**limits)),
             receipt_store=ReceiptStore(calls, topology, "one"),
             inbox=Inbox(calls, topology),
             letters=DeadLetters(calls, topology),

@@ -10,8 +10,7 @@ from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import TaskSubmitted
 from haltpoint.contracts.work.tasks import Task
-from haltpoint.runtime.streams.foreign_formats import read_foreign
-from haltpoint.runtime.streams.wire import DeadLetterReason, Decoded, Rejected, decode
+from haltpoint.runtime.streams.wire import DeadLetterReason, Decoded, Rejected, decode, read_foreign
 
 MESSAGE: JsonObject = {
     "id": "order-17",

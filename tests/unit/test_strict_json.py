@@ -20,8 +20,7 @@ from haltpoint.contracts.tools import ToolSpec
 from haltpoint.faststream import TaskSubmitted
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.toml_file import TomlFile
-from haltpoint.runtime.streams.foreign_formats import read_foreign
-from haltpoint.runtime.streams.wire import Rejected, decode
+from haltpoint.runtime.streams.wire import Rejected, decode, read_foreign
 from haltpoint.tools import DeclarationError, register
 from haltpoint_planner.drafting import draft_proposal
 from haltpoint_planner.exchange import NativeCall, Reply

@@ -2,7 +2,7 @@
 
 import pytest
 
-from haltpoint.runtime.config.this_machine import is_this_machine
+from haltpoint.runtime.config.addresses import is_this_machine
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.tools import Recovery, ToolSpec
 from haltpoint.contracts.views.deployment import QueueState
+from haltpoint.runtime.store.counting import Total, total
 from haltpoint.runtime.store.limits.reserving import LimitStore
-from haltpoint.runtime.store.totals import Total, total
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint.tools.limits import limits_of
 from haltpoint_gateway.measuring import Measures

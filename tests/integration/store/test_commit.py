@@ -90,7 +90,7 @@ async def test_what_is_under_way_comes_to_its_end_when_the_memory_is_full(desk: 
             with pytest.raises(RefusedForNow, match="memory is full"):
                 await Store(calls, desk.topology).submit(literal_task())
             assert await desk.snapshot() == before, "refused whole"
-            foreign = await Store(calls, desk.topology, backlog_limit=0).submit(
+            foreign = await Store(calls, desk.topology, in_stream=True).submit(
                 msgspec.structs.replace(literal_task(), conversation_id="c1", goal="Tell John hi")
             )
             assert foreign.status is SubmitStatus.CREATED, (

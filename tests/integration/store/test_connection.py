@@ -60,7 +60,7 @@ async def test_what_was_not_answered_is_sent_again_when_the_server_is_back(tmp_p
 async def test_patience_ends(tmp_path: Path) -> None:
     with EmbeddedServer(tmp_path) as server:
         redis = connect(server.url)
-        async with redis, AutoPipeline(redis, patience=0.05, pause=0.01) as calls:
+        async with redis, AutoPipeline(redis, patience=0.05) as calls:
             await calls.call("PING")
             server.kill()
             with pytest.raises(RedisConnectionError):

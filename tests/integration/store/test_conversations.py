@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from haltpoint.contracts.work.tasks import Earlier, Task
+from haltpoint.runtime.config.settings import LimitSettings
 from haltpoint.runtime.store.conversations import MOST, ROOM
 from haltpoint.runtime.store.rows import Data, Key
 from haltpoint.runtime.store.store import Store, Submitted
@@ -21,7 +22,7 @@ TOPOLOGY = Topology(4)
 
 @pytest.fixture
 def store(desk: Desk) -> Store:
-    return Store(desk.calls, TOPOLOGY, retention=1000)
+    return Store(desk.calls, TOPOLOGY, LimitSettings(retention=1000))
 
 
 async def accept(store: Store, task: Task, **more: Any) -> Submitted:

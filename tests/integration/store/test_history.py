@@ -15,8 +15,7 @@ from haltpoint.contracts.results import Below, ErrorInfo, ErrorType, Metadata, N
 from haltpoint.contracts.work.routing import ROUTE, SUPERVISOR
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import Proposal, Strike, Usage, Violation
-from haltpoint.runtime.store.counting import count
-from haltpoint.runtime.store.totals import Total, read_totals
+from haltpoint.runtime.store.counting import Total, count, read_totals
 from haltpoint.runtime.views.history import History
 from tests.support.builders import literal_task
 from tests.support.desk import Desk

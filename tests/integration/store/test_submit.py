@@ -70,7 +70,7 @@ async def test_above_the_backlog_limit_nothing_is_accepted(redis: Redis) -> None
 async def test_the_deadline_is_the_earliest_of_policy_and_budget(
     redis: Redis, task: Task, seconds: float
 ) -> None:
-    async with desk_at(redis, chain_timeout=600.0) as desk:
+    async with desk_at(redis, chain_deadline=600.0) as desk:
         submitted = await desk.store.submit(task)
         assert (await desk.chain(submitted.chain_id)).deadline == submitted.at + seconds * 1000
 

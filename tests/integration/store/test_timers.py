@@ -13,7 +13,7 @@ async def timer_of(desk: Desk, chain_id: str) -> float | None:
 
 
 async def test_r1_a_due_chain_is_told_and_told_again_until_it_is_heard(redis: Redis) -> None:
-    async with desk_at(redis, chain_timeout=60) as desk:
+    async with desk_at(redis, chain_deadline=60) as desk:
         chain_id = await desk.submit()
         await desk.decide_all()
         await desk.later(61)

@@ -16,9 +16,8 @@ from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.store.log_lines import decode_line
 from haltpoint.runtime.store.rows import StoredAnswer, StoredRequest
 from haltpoint.runtime.streams.wire import encode
-from haltpoint.runtime.views.chain_view import view_of
+from haltpoint.runtime.views.chain_view import as_json, view_of
 from haltpoint.runtime.views.story import tell
-from haltpoint.runtime.views.telling import as_json
 from tests.unit.gateway.test_chain_view import HEAD, OK, record
 
 BEGUN = int(HEAD["created"])

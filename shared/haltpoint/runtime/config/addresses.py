@@ -1,6 +1,11 @@
-"""Addresses as people see them: without passwords."""
+"""Addresses as people see them, without passwords; and which hosts are this machine: no proxy leads
+there, whatever the proxy variables of the shell say.
+"""
 
+import ipaddress
 import re
+import socket
+from contextlib import suppress
 from typing import Final
 from urllib.parse import unquote_plus
 
@@ -30,3 +35,27 @@ def _masked_option(option: re.Match[str]) -> str:
     name, text = map(unquote_plus, option.groups())
     is_secret = names_secret(name) or without_secrets(text) != text
     return f"{option[1]}={STARS}" if is_secret else option[0]
+
+
+_Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+def is_this_machine(host: str) -> bool:
+    """Whether the host of a URL is loopback, by its name or its address."""
+    name = host.rstrip(".").lower()
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    address = _address(name)
+    return address is not None and (address.is_loopback or address.is_unspecified)
+
+
+def _address(name: str) -> _Address | None:
+    """The address that a name spells, in each way that connecting to it takes, as 127.1 or
+    0x7f000001; None when it spells none.
+    """
+    with suppress(OSError, ValueError):
+        return ipaddress.IPv4Address(socket.inet_aton(name))
+    with suppress(ValueError):
+        address = ipaddress.IPv6Address(name)
+        return address.ipv4_mapped or address
+    return None

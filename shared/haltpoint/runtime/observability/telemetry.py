@@ -47,7 +47,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from haltpoint.contracts.base import value
 from haltpoint.contracts.work.tasks import OwnSpan, Task
-from haltpoint.runtime.config.this_machine import is_this_machine
+from haltpoint.runtime.config.addresses import is_this_machine
 from haltpoint.runtime.observability import conventions
 from haltpoint.runtime.observability.conventions import Operation
 

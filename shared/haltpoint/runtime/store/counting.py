@@ -4,12 +4,21 @@ A decision adds to the history: counters by tool and model, by the hour in which
 the seconds for which people let questions wait. A field is `<by>:<what>:<name>`. Names are those of
 tools that are served and of models that are configured. All names that a model made up share one
 row, so that they cannot fill the history.
+
+Totals: counters of a deployment that only grow, for its metrics. They are counted with the
+decisions that they are about, so each thing counts once, whatever is repeated.
+
+A counter is a field `total:<what>:<labels>` of a commit's counts; the library keeps it in the hash
+`totals` of its partition (lua/base.lua), which never expires: it has some hundred fields at most.
 """
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
 from typing import Any, Final
+
+from redis.asyncio import Redis
 
 from haltpoint.chain.model.outputs import Decision
 from haltpoint.chain.model.state import Chain
@@ -28,7 +37,6 @@ from haltpoint.contracts.results import NextAction
 from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import Violation
-from haltpoint.runtime.store.totals import Total, total
 from haltpoint.runtime.streams.connection import AutoPipeline, Side
 from haltpoint.runtime.streams.topology import Topology
 
@@ -184,3 +192,60 @@ class AgentCounts(Side):
             for name, number in counter.items():
                 total[name.decode()] += int(number)
         return +total
+
+
+class Total(StrEnum):
+    """What is counted, each with its labels; the last label may have colons."""
+
+    VIOLATIONS = "violations"
+    """Rule and mode."""
+    STRIKES = "strikes"
+    """Rule."""
+    RETRIES = "retries"
+    """Type of error and tool."""
+    UNDECIDED = "undecided"
+    """Kind of question."""
+    ANSWERS = "answers"
+    """Kind of question, decision, and the least power of two above the seconds that it waited."""
+    WAITED = "waited"
+    """Kind of question and decision: seconds."""
+
+
+_LABELS = {
+    Total.VIOLATIONS: 2,
+    Total.STRIKES: 1,
+    Total.RETRIES: 2,
+    Total.UNDECIDED: 1,
+    Total.ANSWERS: 3,
+    Total.WAITED: 2,
+}
+
+Totals = dict[Total, dict[Sequence[str], int]]
+"""By what is counted and its labels."""
+
+
+def total(what: Total, *labels: str) -> str:
+    """The field of a counter."""
+    return ":".join(("total", what, *labels))
+
+
+async def added_up(redis: Redis, keys: Iterable[str]) -> Counter[str]:
+    """The counters of these hashes together. Raises redis-py's errors."""
+    pipeline: Any = redis.pipeline(transaction=False)
+    for key in keys:
+        pipeline.hgetall(key)
+    counts = Counter[str]()
+    for reply in await pipeline.execute():
+        counts.update({field.decode(): int(number) for field, number in reply.items()})
+    return counts
+
+
+async def read_totals(redis: Redis, topology: Topology) -> Totals:
+    """The totals of all partitions. Raises redis-py's errors."""
+    counts = await added_up(redis, topology.keys("totals"))
+    totals: Totals = {what: {} for what in Total}
+    for field, number in counts.items():
+        name, _, labels = field.partition(":")
+        what = Total(name)
+        totals[what][tuple(labels.split(":", _LABELS[what] - 1))] = number
+    return totals

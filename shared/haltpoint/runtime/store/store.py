@@ -23,6 +23,7 @@ from haltpoint.contracts.events import TaskCancelled, TaskSubmitted
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.audit import Audited, Line
 from haltpoint.contracts.work.tasks import Handed, OwnSpan, Task
+from haltpoint.runtime.config.settings import LimitSettings
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.store.chain_reader import ChainReader
 from haltpoint.runtime.store.committing import ChainCommit, Loaded, poison, writes
@@ -36,6 +37,7 @@ from haltpoint.runtime.streams.topology import Topology
 from haltpoint.runtime.streams.wire import encode
 
 _log = logs.get(__name__)
+_DEFAULTS: Final = LimitSettings()
 _REFIRE: Final = 30_000  # ms after which a timer goes off again when its message got lost
 
 _QUIET: Final = 30_000
@@ -135,28 +137,24 @@ class FeedbackStatus(StrEnum):
 
 
 class Store(Side):
-    """Chains in Redis. Times given to the constructor are in seconds.
-
-    `backlog_limit` 0: submitted tasks are in a stream already, so they are taken whatever there is
-    room for.
+    """Chains in Redis, within these limits. `in_stream`: submitted tasks are in a stream already,
+    so they are taken whatever there is room for.
     """
 
     def __init__(
         self,
         calls: AutoPipeline,
         topology: Topology,
+        limits: LimitSettings = _DEFAULTS,
         *,
-        chain_timeout: float = 7 * 86400.0,
-        retention: float = 7 * 86400.0,
-        backlog_limit: int = 10_000,
-        facts_age: float = 86400.0,
+        in_stream: bool = False,
     ) -> None:
         super().__init__(calls, topology)
         self._reader = ChainReader(calls, topology)
-        self._chain_timeout = chain_timeout
-        self._retention = max(1, round(retention))
-        self._backlog_limit = backlog_limit
-        self._facts_age = round(facts_age * 1000)
+        self._limits = limits
+        self._retention = max(1, round(limits.retention))
+        self._facts_age = round(limits.facts_age * 1000)
+        self._in_stream = in_stream
         self.conversations = Conversations(calls, topology, self._retention)
         self.agents = AgentCounts(calls, topology)
         self._nonce = secrets.token_hex(4)
@@ -233,12 +231,12 @@ class Store(Side):
             traceparent=trace,
             data=Task(goal=task.goal),
         )
-        timeout = self._chain_timeout
+        timeout, limit = self._limits.chain_deadline, self._limits.backlog_limit
         if task.budget.seconds is not None:
             timeout = min(timeout, task.budget.seconds)
         args: list[Argument] = [digest, self._version("0"), encode(task), encode(message)]
-        args += (round(timeout * 1000), deadline, trace or "", self._backlog_limit)
-        function = "submit" if self._backlog_limit else "accept"
+        args += (round(timeout * 1000), deadline, trace or "", 0 if self._in_stream else limit)
+        function = "accept" if self._in_stream else "submit"
         reply, now = await self._functions.about(chain, function, *args, line=line)
         return Submitted(SubmitStatus(reply.decode()), chain, now)
 

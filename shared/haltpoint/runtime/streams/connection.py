@@ -87,8 +87,8 @@ class AutoPipeline:
     """One connection for many callers: the calls of one turn of the loop go out together. On a
     cluster each partition has one.
 
-    When a connection breaks, the unanswered calls are sent again after a pause of `pause` seconds
-    that doubles up to 1 s, for `patience` seconds each; then their callers get the error. So is a
+    When a connection breaks, the unanswered calls are sent again after a pause, for `patience`
+    seconds each; then their callers get the error. So is a
     call that the server refuses for now, while the others pass it by; it waits for longer than
     `patience` while `waits` says so, and `on_refused` hears of it each time. Only give it commands
     that may run twice. A reply may take `timeout` seconds. `continuity` is the process's own, where
@@ -100,7 +100,6 @@ class AutoPipeline:
         redis: Redis,
         *,
         patience: float = 30.0,
-        pause: float = 0.02,
         timeout: float = 5.0,
         waits: Callable[[], bool] = lambda: False,
         on_refused: Callable[[RefusedForNow], None] = lambda _: None,
@@ -108,7 +107,7 @@ class AutoPipeline:
     ) -> None:
         self.continuity = continuity or Continuity()
         held = lambda: self.continuity.held  # noqa: E731
-        self._manner = Manner(patience, pause, timeout, waits, on_refused, held)
+        self._manner = Manner(patience, timeout, waits, on_refused, held)
         self._redis = redis
         self._lanes: dict[str, Lane] = {}
         self._only = None if isinstance(redis, ClusterRedis) else self._open("")

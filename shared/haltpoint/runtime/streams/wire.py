@@ -2,6 +2,9 @@
 
 `__data__` is the message as JSON that a person can read; `__body__` is JSON text that is passed on
 unparsed. What comes in is hostile: `decode` is total, and checks bytes and depth before it parses.
+
+Users of FastStream publish tasks in its binary format, or the body of a task alone:
+`read_foreign` reads them.
 """
 
 import re
@@ -18,7 +21,7 @@ from haltpoint.contracts.catalogue import BY_TYPE, Stream, known_names
 from haltpoint.contracts.commands import AnyMessage
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.events import TaskSubmitted
-from haltpoint.contracts.strict_json import read_strictly
+from haltpoint.contracts.strict_json import StrictJsonError, read_strictly
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.config.faults import in_words_of_json
 
@@ -180,3 +183,40 @@ def _faults(error: ValidationError) -> str:
         place = ".".join(map(str, ("data", *fault["loc"])))
         lines.append(f"{place}: {in_words_of_json(fault)}")
     return "; ".join(lines)[:1000]
+
+
+_MAGIC: Final = b"\x89BIN\r\n\x1a\n"
+_BODY_AT: Final = slice(len(_MAGIC) + 6, len(_MAGIC) + 10)
+"""Where the format says where its body begins: behind its version and the offset of its headers."""
+
+_PERHAPS: Final = (DeadLetterReason.BAD_ENCODING, DeadLetterReason.BAD_FIELDS)
+
+
+def body_of(data: bytes) -> bytes:
+    """The body of an entry, taken out of FastStream's format."""
+    if not data.startswith(_MAGIC):
+        return data
+    return data[int.from_bytes(data[_BODY_AT], "big") :]
+
+
+def read_foreign(
+    stream: str, entry: str, fields: Mapping[bytes, bytes], rejected: Rejected
+) -> Decoded | Rejected:
+    """Read an entry of an events stream that `wire.decode` has rejected. Never raises.
+
+    Without a `type` it is the body of a task. Its id is that of its entry, so that the same entry
+    is the same task.
+    """
+    if rejected.reason not in _PERHAPS:
+        return rejected
+    try:
+        message = read_strictly(body_of(fields.get(_DATA, b"")))
+    except StrictJsonError as fault:
+        return Rejected(DeadLetterReason.BAD_JSON, str(fault))
+    except ValueError:
+        return rejected
+    if not isinstance(message, dict):
+        return rejected
+    if "type" not in message:
+        message = {"type": "task.submitted.v1", "id": entry, "source": stream, "data": message}
+    return decode(Stream.EVENTS, {_DATA: encode(message)})

@@ -1,7 +1,10 @@
-"""A chain as people and clients see it, made from its keys. Pure: values in, views out."""
+"""A chain as people and clients see it, made from its keys; also with stars in
+place of its secrets, and with its story. Pure: values in, views out.
+"""
 
 import json
 from collections import ChainMap
+from collections.abc import Collection
 from contextlib import suppress
 from typing import cast
 
@@ -13,8 +16,10 @@ from haltpoint.chain.model.state import Action, Chain, is_submitters
 from haltpoint.chain.model.statuses import ActionStatus, StepStatus
 from haltpoint.contracts.answers import FinalAnswer
 from haltpoint.contracts.base import action_id
+from haltpoint.contracts.doors import door
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.results import Spent
+from haltpoint.contracts.secrets import without_secrets_in
 from haltpoint.contracts.views.chains import (
     ChainSummary,
     ChainView,
@@ -32,6 +37,7 @@ from haltpoint.runtime.views.log_view import Details, Told, moment
 from haltpoint.runtime.views.record import ChainRecord, title_of
 from haltpoint.runtime.views.request_view import request_of
 from haltpoint.runtime.views.step_view import resting, step_view, thoughts_of
+from haltpoint.runtime.views.story import Story, tell
 from haltpoint.runtime.views.wording import about
 
 
@@ -165,3 +171,18 @@ def _current(record: ChainRecord) -> CurrentView | None:
                 resting=resting(record, pending),
             )
     return None
+
+
+def as_json(record: ChainRecord, typed: Collection[str], *, story: bool = False) -> bytes:
+    """The view of a chain; `typed` are the parameters that tools type as secrets. The stars come
+    first: the story cuts what is long.
+    """
+    told = Told(record)
+    view = view_of(record, told)
+    text = view.model_dump_json().encode()
+    stars = without_secrets_in(text, typed)
+    if not story:
+        return stars
+    shown = view if stars == text else ChainView.model_validate_json(stars)
+    lines = door(Story).dump_json(tell(shown, told.ended))
+    return b'%s,"story":%s}' % (stars.removesuffix(b"}"), lines)

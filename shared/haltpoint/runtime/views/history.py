@@ -11,7 +11,7 @@ from typing import Final
 from redis.asyncio import Redis
 
 from haltpoint.contracts.views.deployment import HourRow, StatsRow, StatsView
-from haltpoint.runtime.store.totals import added_up
+from haltpoint.runtime.store.counting import added_up
 from haltpoint.runtime.streams.topology import Topology
 
 KEPT: Final = 30

@@ -7,8 +7,7 @@ from typing import Final
 
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.views.deployment import LetterView
-from haltpoint.runtime.streams.foreign_formats import body_of
-from haltpoint.runtime.streams.wire import DATA
+from haltpoint.runtime.streams.wire import DATA, body_of
 from haltpoint.runtime.views.log_view import moment
 
 _DATA: Final = DATA.encode()

@@ -39,6 +39,7 @@ from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint.runtime.streams.wire import DeadLetterReason
 from haltpoint.runtime.views import action_log, chain_view
+from haltpoint.runtime.views.chain_view import as_json
 from haltpoint.runtime.views.letters import letter_of
 from haltpoint.runtime.views.log_view import Place, events_of, place_of
 from haltpoint.runtime.views.pages import Indexes, Shown, T, page
@@ -47,7 +48,6 @@ from haltpoint.runtime.views.question import asked_in
 from haltpoint.runtime.views.queues import unserved
 from haltpoint.runtime.views.reading import OtherReleaseError, Records, VisibleTo
 from haltpoint.runtime.views.record import ChainRecord
-from haltpoint.runtime.views.telling import as_json
 from haltpoint.runtime.views.undo_view import Undoing, undoing
 
 

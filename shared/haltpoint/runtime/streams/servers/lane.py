@@ -16,6 +16,9 @@ from haltpoint.runtime.streams.tasks import end
 _REFUSED: Final = (AuthenticationError, AuthorizationError)
 """Causes of a failed handshake that no patience helps against."""
 
+_PAUSE: Final = 0.02
+"""Seconds before the first repetition; each pause is twice the one before, at most 1 s."""
+
 
 def refusal(error: BaseException) -> BaseException | None:
     """The server's own words when it is there and lets us in only after a person has changed
@@ -33,7 +36,6 @@ class Manner:
     """How a lane waits. Times in seconds; `AutoPipeline` says what they mean."""
 
     patience: float
-    pause: float
     timeout: float
     waits: Callable[[], bool]
     on_refused: Callable[[RefusedForNow], None]
@@ -96,7 +98,7 @@ class Lane:
 
     async def _open(self, broken: Exception | None) -> None:
         """Connect, while something waits for it."""
-        pause = self._manner.pause
+        pause = _PAUSE
         try:
             while self._link is None:
                 if broken is not None:
@@ -161,5 +163,5 @@ class Lane:
                 self._waiting.append(call)
                 self._send()
 
-        pause = min(max(waited, self._manner.pause), 1.0)
+        pause = min(max(waited, _PAUSE), 1.0)
         loop.call_later(pause, put_back)
