@@ -190,8 +190,7 @@ async def driver(url: str, executors: int = 1) -> AsyncIterator[Driver]:
     """
     redis = connect(url)
     topology = Topology(4)
-    store = Store(AutoPipeline(redis), topology, in_stream=True)
-    drive = Driver(url, redis, store, topology)
+    drive = Driver(url, redis, Store(AutoPipeline(redis), topology, in_stream=True), topology)
     while not await redis.hexists(topology.key(3, "catalogue"), "noop"):  # noqa: ASYNC110 - no event tells it
         await asyncio.sleep(0.02)
     await drive.shared(executors)

@@ -129,11 +129,11 @@ description = "d"
 """
     assert faults(tmp_path, said) == [
         "2 agents are called 'bill', whatever its case",
-        "agent 'askHuman': the name is built in",
-        "agent 'route': the name is built in",
         "agent 'bill'.model: there is no section [models.big]",
         "agent 'bill'.agents: there is no agent 'billing'; did you mean bill?",
         "agent 'bill'.agents: it cannot hand a task on to itself",
+        "agent 'askHuman': the name is built in",
+        "agent 'route': the name is built in",
     ]
 
 

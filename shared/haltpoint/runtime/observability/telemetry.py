@@ -26,7 +26,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 from opentelemetry.context import Context
@@ -51,9 +51,6 @@ from haltpoint.runtime.config.addresses import is_this_machine
 from haltpoint.runtime.observability import conventions
 from haltpoint.runtime.observability.conventions import Operation
 
-if TYPE_CHECKING:
-    import requests
-
 Value = str | int | float | bool
 
 _SCOPE: Final = "haltpoint"
@@ -64,12 +61,8 @@ _SAMPLED: Final = frozenset("13579bdf")
 """Last digits of a traceparent that is sampled."""
 
 _TRACEPARENT: Final = re.compile(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
+"""That of W3C, version 00."""
 _W3C: Final = TraceContextTextMapPropagator()
-
-
-def valid(traceparent: str | None) -> bool:
-    """Whether this is a W3C traceparent of version 00."""
-    return bool(traceparent and _TRACEPARENT.fullmatch(traceparent))
 
 
 def title_of(task: Task, skill: str = "") -> str:
@@ -156,7 +149,7 @@ class Tracing:
         `parent` is the caller's own traceparent, when it sent a valid one: the chain then joins
         that trace.
         """
-        joined = parent if valid(parent) else None
+        joined = parent if parent and _TRACEPARENT.fullmatch(parent) else None
         if self._tracer is None:
             return Submission(joined)
         title = title_of(task)
@@ -258,26 +251,17 @@ def start_tracing(service: str) -> Tracing:
     )
     if not endpoint or os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return Tracing()
-    # The exporter takes 100 ms to import: only those pay who use it.
+    # They take 100 ms to import: only those pay who use them. No proxy leads to this machine.
+    import requests
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
+    session = requests.Session()
+    session.trust_env = not is_this_machine(urlsplit(endpoint).hostname or "")
+    exporter = OTLPSpanExporter(session=session)
     name = os.environ.get("OTEL_SERVICE_NAME") or f"haltpoint-{service}"
     resource = Resource.create({"service.name": name, "service.namespace": "haltpoint"})
-    return Tracing(BatchSpanProcessor(OTLPSpanExporter(session=_session(endpoint))), resource)
-
-
-def _session(endpoint: str) -> "requests.Session | None":
-    """The HTTP session to a receiver on this machine, where no proxy leads; None: the exporter's
-    own.
-    """
-    if not is_this_machine(urlsplit(endpoint).hostname or ""):
-        return None
-    import requests
-
-    session = requests.Session()
-    session.trust_env = False
-    return session
+    return Tracing(BatchSpanProcessor(exporter), resource)
 
 
 def _below(traceparent: str | None) -> Context | None:

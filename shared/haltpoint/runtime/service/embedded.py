@@ -64,6 +64,13 @@ exec "$@" 3<&- </dev/null
 """
 
 
+_OPTIONS = (
+    *("--port", "0", "--unixsocketperm", "700", "--daemonize", "no", "--save", ""),
+    *("--appendonly", "yes", "--appendfsync", "everysec", "--maxmemory-policy", "noeviction"),
+    *("--latency-tracking", "no"),
+)
+
+
 class EmbeddedServerError(Exception):
     """The embedded server cannot be found, started or used; the message says why and what to do."""
 
@@ -188,11 +195,7 @@ class EmbeddedServer:
         log = self.data_dir / "server.log"
         grace = str(round(self.grace * 10))
         command = ["/bin/sh", "-c", _KEEPER, "haltpoint-keeper", grace, str(find_binary())]
-        command += ["--port", "0", "--unixsocket", str(self._socket), "--unixsocketperm", "700"]
-        command += ["--dir", str(self.data_dir), "--save", ""]
-        command += ["--appendonly", "yes", "--appendfsync", "everysec"]
-        command += ["--maxmemory-policy", "noeviction", "--daemonize", "no"]
-        command += ["--latency-tracking", "no"]
+        command += ["--unixsocket", str(self._socket), "--dir", str(self.data_dir), *_OPTIONS]
         with log.open("ab") as output:
             self._process = subprocess.Popen(
                 command,

@@ -7,6 +7,7 @@ recognises a repeat by the ids in its arguments (see the contract at the top of 
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Any, Final
 
@@ -83,7 +84,7 @@ def connect(url: str) -> Redis:
         raise HaltpointError("HP-001", "the address cannot be used", _UNREADABLE, fix) from None
 
 
-class AutoPipeline:
+class AutoPipeline(AbstractAsyncContextManager["AutoPipeline"]):
     """One connection for many callers: the calls of one turn of the loop go out together. On a
     cluster each partition has one.
 
@@ -133,9 +134,6 @@ class AutoPipeline:
     async def aclose(self) -> None:
         """End the connections. Calls without a reply get a ConnectionError."""
         await asyncio.gather(*(lane.aclose() for lane in self._lanes.values()))
-
-    async def __aenter__(self) -> "AutoPipeline":
-        return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()

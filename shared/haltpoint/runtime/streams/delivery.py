@@ -36,6 +36,7 @@ import math
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -93,6 +94,7 @@ def group_lost(stream: str, group: str) -> HaltpointError:
     )
 
 
+@dataclass(eq=False)
 class Subscription:
     """Reads one stream for one group from `start` to `stop`. Times in milliseconds.
 
@@ -105,44 +107,30 @@ class Subscription:
     is gone.
     """
 
-    def __init__(
-        self,
-        redis: Redis,
-        stream: str,
-        group: str,
-        consumer: str,
-        handler: Handler,
-        *,
-        max_records: int,
-        lease_ms: int,
-        max_deliveries: int,
-        on_exhausted: Exhausted,
-        on_group_lost: Callable[[str, str], Awaitable[None]],
-        has_lease: Callable[[str], bool] | None = None,
-        alone: Alone = at_once,
-    ) -> None:
-        self.stream = stream
-        self.group = group
-        self.consumer = consumer
-        self._redis = redis
-        self._handler = handler
-        self._max_records = max_records
-        self._lease_ms = lease_ms
-        self._max_deliveries = max_deliveries
-        self._on_exhausted = on_exhausted
-        self._on_group_lost = on_group_lost
-        self._has_lease = has_lease
-        self._alone = alone
+    redis: Redis
+    stream: str
+    group: str
+    consumer: str
+    handler: Handler
+    max_records: int
+    lease_ms: int
+    max_deliveries: int
+    on_exhausted: Exhausted
+    on_group_lost: Callable[[str, str], Awaitable[None]]
+    has_lease: Callable[[str], bool] | None = None
+    alone: Alone = at_once
+
+    def __post_init__(self) -> None:
         self._handled: set[str] = set()
         self._closing = asyncio.Event()
         self._open = asyncio.Event()
         self._open.set()
         self._tasks: list[asyncio.Task[None]] = []
         # An entry lies idle for at most a quarter of a lease after its lease has run out.
-        quarter = lease_ms / 4000
+        quarter = self.lease_ms / 4000
         self._pause = min(max(quarter, 0.02), 1.0)
         longest = POLL_MS / 1000 + 6
-        self._reading = AutoPipeline(redis, patience=math.inf, timeout=longest)
+        self._reading = AutoPipeline(self.redis, patience=math.inf, timeout=longest)
 
     async def start(self) -> None:
         """Begin to read, as soon as the server is there.
@@ -164,7 +152,7 @@ class Subscription:
         """Have readers forgotten that are gone for two leases; they are no reason not to start."""
         partition, _, name = self.stream.partition("}:")
         events = f"{partition}}}:{Stream.EVENTS}"
-        args = (name, self.group, str(2 * self._lease_ms))
+        args = (name, self.group, str(2 * self.lease_ms))
         try:
             reaped, *_ = await self._reading.call("FCALL", PREFIX + "reap", 1, events, *args)
         except ResponseError as error:
@@ -206,7 +194,7 @@ class Subscription:
         return not self._closing.is_set()
 
     async def _read_for_ever(self) -> None:
-        count = self._max_records
+        count = self.max_records
         before = ("XREADGROUP", "GROUP", self.group, self.consumer, "COUNT")
         after = ("BLOCK", POLL_MS, "STREAMS", self.stream, ">")
         while await self._may_read():
@@ -223,13 +211,13 @@ class Subscription:
                 for name, values in rows:
                     fields = dict(zip(values[::2], values[1::2], strict=True))
                     entries.append(Entry(self.stream, name.decode(), fields, 1, begun))
-                count = await self._hand_over(entries) or self._max_records
+                count = await self._hand_over(entries) or self.max_records
 
     async def _hand_over(self, entries: list[Entry]) -> int | None:
         ids = [entry.id for entry in entries]
         self._handled.update(ids)
         try:
-            return await self._handler(entries)
+            return await self.handler(entries)
         except UNREACHABLE as error:
             event = "Redis is unreachable; entries come back after their lease"
             _log.warning(event, stream=self.stream, reason=str(error))
@@ -262,7 +250,7 @@ class Subscription:
             _log.warning("a stream cannot be read", stream=self.stream, reason=str(error))
             return
         with suppress(*UNREACHABLE):  # then it is still gone when the server is back
-            await self._on_group_lost(self.stream, self.group)
+            await self.on_group_lost(self.stream, self.group)
 
     async def _rest(self, seconds: float) -> None:
         with suppress(TimeoutError):
@@ -273,21 +261,21 @@ class Subscription:
         deadly one comes last and kills from outside do not add up. False when there was none.
         """
         # Our own entries may fill the first page when a heartbeat is late.
-        page = self._max_records + len(self._handled) + 100
-        pending = await self._pending(count=page, idle=self._lease_ms)
+        page = self.max_records + len(self._handled) + 100
+        pending = await self._pending(count=page, idle=self.lease_ms)
         orphans = {name: count for name, count in pending.items() if not self._is_mine(name)}
         if not orphans:
             return False
         least = min(orphans.values())
         suspects = [name for name, count in orphans.items() if count == least]
-        if least >= self._max_deliveries:
+        if least >= self.max_deliveries:
             for exhausted in await self._claim(suspects[:1], least + 1):
-                await self._on_exhausted(exhausted)
+                await self.on_exhausted(exhausted)
             return True
-        async with self._alone(partial(self._is_idle, suspects[0])) as places:
+        async with self.alone(partial(self._is_idle, suspects[0])) as places:
             if places and not self._closing.is_set():
                 # One more delivery has to be left to those whom another one takes along.
-                together = places if least == 1 and self._max_deliveries > 2 else 1
+                together = places if least == 1 and self.max_deliveries > 2 else 1
                 await self._take_over(suspects[:together], least + 1)
         return True
 
@@ -302,7 +290,7 @@ class Subscription:
             await self._hand_over(suspects)
 
     async def _is_idle(self, entry_id: str) -> bool:
-        rows = await self._pending(entry_id, entry_id, count=1, idle=self._lease_ms)
+        rows = await self._pending(entry_id, entry_id, count=1, idle=self.lease_ms)
         return bool(rows)
 
     async def _pending(
@@ -315,7 +303,7 @@ class Subscription:
         consumer: str | None = None,
     ) -> dict[str, int]:
         """How often each pending entry was delivered, the oldest entry first."""
-        rows: Any = await self._redis.xpending_range(
+        rows: Any = await self.redis.xpending_range(
             self.stream, self.group, first, last, count, consumer, idle
         )
         return {row["message_id"].decode(): row["times_delivered"] for row in rows}
@@ -323,8 +311,8 @@ class Subscription:
     async def _claim(self, entry_ids: list[str], deliveries: int) -> list[Entry]:
         """Claim these entries, without those that another consumer has or that are gone."""
         begun = time.monotonic()
-        claimed: Any = await self._redis.xclaim(
-            self.stream, self.group, self.consumer, self._lease_ms, [*entry_ids]
+        claimed: Any = await self.redis.xclaim(
+            self.stream, self.group, self.consumer, self.lease_ms, [*entry_ids]
         )
         return [
             Entry(self.stream, name.decode(), fields, deliveries, begun)
@@ -336,15 +324,15 @@ class Subscription:
         """Let others have at once the entries that were read for us and never reached the
         handler.
         """
-        count = self._max_records + 1000
+        count = self.max_records + 1000
         pending = await self._pending(count=count, consumer=self.consumer)
         ids = [name for name in pending if not self._is_mine(name)]
-        await hand_back(self._redis, self.stream, self.consumer, ids, self._lease_ms)
+        await hand_back(self.redis, self.stream, self.consumer, ids, self.lease_ms)
 
     def _is_mine(self, entry_id: str) -> bool:
         if entry_id in self._handled:
             return True
-        return self._has_lease is not None and self._has_lease(entry_id)
+        return self.has_lease is not None and self.has_lease(entry_id)
 
 
 async def hand_back(

@@ -10,6 +10,7 @@ from typing import Final
 
 from redis.asyncio import Redis
 
+from haltpoint.contracts.base import value
 from haltpoint.contracts.views.deployment import HourRow, StatsRow, StatsView
 from haltpoint.runtime.store.counting import added_up
 from haltpoint.runtime.streams.topology import Topology
@@ -21,12 +22,12 @@ _DAY: Final = 86_400
 _ENDED: Final = ("chains", "failures", "questions")
 
 
+@value
 class History:
     """Reads the counters that commits leave."""
 
-    def __init__(self, redis: Redis, topology: Topology) -> None:
-        self._redis = redis
-        self._topology = topology
+    redis: Redis
+    topology: Topology
 
     async def read(self, days: int, clarifying: Collection[str] = ()) -> StatsView:
         """The last `days` days, today (UTC) among them. `clarifying` are the tools that may ask
@@ -37,8 +38,8 @@ class History:
         # A day is named by its number since the epoch.
         keys: list[str] = []
         for day in range(today - days + 1, today + 1):
-            keys += self._topology.keys("stats", str(day))
-        counts = await added_up(self._redis, keys)
+            keys += self.topology.keys("stats", str(day))
+        counts = await added_up(self.redis, keys)
         return StatsView(
             since=now.date() - timedelta(days=days - 1),
             until=now.date(),
