@@ -115,9 +115,9 @@ def test_a_key_is_made_used_and_revoked(system: Running) -> None:
     unknown = system.command("key", "revoke", "nope")
     assert unknown.returncode == 1
     assert "there is no key 'nope'" in unknown.stderr
-    wrong = system.command("key", "create", "ann", "--expires", "soon")
+    wrong = system.command("key", "create", "ann", "--scope", "admin", "--tenant", "acme")
     assert wrong.returncode == 2
-    assert "'soon' is not a length of time" in wrong.stderr
+    assert "tenant: a key that allows admin sees all tenants" in wrong.stderr
 
 
 def test_a_chain_is_cancelled(system: Running) -> None:

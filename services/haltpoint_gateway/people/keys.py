@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from haltpoint.contracts.base import JsonObject
-from haltpoint.contracts.people.answerers import person
+from haltpoint.contracts.people.answerers import ADMIN, person
 from haltpoint.contracts.people.audit import Deed
 from haltpoint.contracts.people.keys import KeyView, MadeKey, NewKey, Scope
 from haltpoint.runtime.streams.connection import Functions
@@ -50,7 +50,7 @@ class Keyring:
         comparison takes the same time for every wrong key.
         """
         if hmac.compare_digest(digest, self.admin_digest):
-            return Principal("admin", None, (Scope.ADMIN,), key=digest, holds_admin_key=True)
+            return Principal(ADMIN, None, (Scope.ADMIN,), key=digest, holds_admin_key=True)
         return self._known.get(digest) or await self._read(digest)
 
     async def make(self, asked: NewKey, who: Principal) -> MadeKey:

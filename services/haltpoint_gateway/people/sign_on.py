@@ -8,7 +8,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from haltpoint.contracts.people.answerers import person
+from haltpoint.contracts.people.answerers import is_name, person, persons_name
 from haltpoint.contracts.people.keys import EVERYDAY
 from haltpoint.contracts.people.keys import Scope as Allowed
 from haltpoint.runtime.config.settings import GatewaySettings
@@ -39,11 +39,18 @@ def behind_proxy(app: ASGIApp, settings: GatewaySettings) -> ASGIApp:
 
 
 def _signed_on(headers: Headers, settings: GatewaySettings) -> Principal | None:
-    said = headers.get(settings.user_header or "", "")
-    name = person(said)
-    if not name:
+    said = _said(headers, settings.user_header)
+    try:
+        name = persons_name(person(said))
+    except ValueError:
         return None
-    listed = headers.get(settings.groups_header or "", "")
-    groups = between_commas(listed)
+    listed = between_commas(_said(headers, settings.groups_header))
+    groups = tuple(filter(is_name, listed))
     scopes = (*EVERYDAY, Allowed.ADMIN) if ADMINS in groups else EVERYDAY
     return Principal(name, None, scopes, groups)
+
+
+def _said(headers: Headers, header: str | None) -> str:
+    """The text of a header; bytes that are not UTF-8 are characters that no name has."""
+    text = headers.get(header or "", "")
+    return text.encode("latin-1").decode(errors="surrogateescape")

@@ -79,12 +79,16 @@ async def test_a_revoked_key_opens_no_gateway_and_ends_its_streams(
     [
         ({"name": ""}, "name"),
         ({"name": "fay "}, "has a blank at an end"),
-        ({"name": "group:finance"}, "begins with group:"),
+        ({"name": "Group:finance"}, "begins with group:"),
+        ({"name": "ann, bob"}, "a comma"),
+        ({"name": "ann\nbob"}, "a control character"),
+        ({"name": "Admin"}, "who holds the admin key"),
+        ({"name": "ann", "groups": ["group:finance"]}, "begins with group:"),
         ({"name": "ann", "scopes": []}, "scopes"),
         ({"name": "ann", "scopes": ["owner"]}, "scopes"),
         ({"name": "ann", "expires": "soon"}, "length of time"),
         ({"name": "ann", "role": "boss"}, "role"),
-        ({"name": "ann", "scopes": ["admin"], "tenant": "acme"}, "sees all tenants"),
+        ({"name": "ann", "scopes": ["admin"], "tenant": "acme"}, "tenant: a key that allows admin"),
     ],
 )
 async def test_a_key_that_cannot_be_is_refused_with_the_reason(
@@ -150,6 +154,11 @@ async def test_a_person_whom_the_proxy_has_signed_in_needs_no_key(system: System
         admin = {**SIGNED_ON, "X-Groups": "ops,haltpoint-admin"}
         assert (await http.get("/v1/keys", headers=admin)).status_code == 200
         assert (await http.get("/inbox", headers=SIGNED_ON)).status_code == 200
+        sent = await http.post("/v1/tasks", json=task(), headers=[(b"X-User", "Łucja".encode())])
+        chain = (
+            await http.get(f"/v1/chains/{sent.json()['chain_id']}", headers=bearer(ADMIN))
+        ).json()
+        assert chain["submitted_by"] == "łucja"
 
 
 @pytest.mark.parametrize(
@@ -159,6 +168,9 @@ async def test_a_person_whom_the_proxy_has_signed_in_needs_no_key(system: System
         ({**HEADERS, "peer": "10.0.0.2"}, {**SIGNED_ON, "X-Forwarded-For": "10.0.0.1"}),
         ({}, SIGNED_ON),
         (HEADERS, {"X-Groups": "haltpoint-admin"}),
+        (HEADERS, {"X-User": "Group:finance"}),
+        (HEADERS, {"X-User": "ann, bob"}),
+        (HEADERS, {"X-User": "Admin"}),
         (HEADERS, {**SIGNED_ON, "Authorization": "Bearer wrong"}),
     ],
 )
@@ -224,6 +236,10 @@ async def test_an_admin_makes_and_revokes_keys_on_the_page(system: System) -> No
     wrong = await http.post("/keys", data={**typed, "expires": "soon"}, headers=own)
     assert wrong.status_code == 422
     assert "soon&#39; is not a length of time" in wrong.text
+    wrong = await http.post(
+        "/keys", data={"name": "x", "scopes": "admin", "tenant": "a"}, headers=own
+    )
+    assert (wrong.status_code, "leave it out" in wrong.text) == (422, True)
 
 
 async def test_only_admins_see_the_page_of_keys(system: System) -> None:

@@ -19,11 +19,35 @@ class OnTimeout(StrEnum):
 
 GROUP: Final = "group:"
 """Begins the name of a group among names of people."""
+ADMIN: Final = "admin"
+"""Who holds the admin key."""
 
 
 def person(name: str) -> str:
     """A person's name as it is compared, and recorded: Fay and fay are one person."""
     return " ".join(name.split()).casefold()
+
+
+def is_name(text: str) -> bool:
+    """Whether a person, a program or a group may be called so: names stand between commas."""
+    is_bare = text == text.strip() and text.isprintable()
+    is_group = text.casefold().startswith(GROUP)
+    return bool(text) and is_bare and "," not in text and not is_group
+
+
+def named(text: str) -> str:
+    """The name of a person, a program or a group. Raises ValueError."""
+    if not is_name(text):
+        fault = f"begins with {GROUP}, or has a comma, a control character or a blank at an end"
+        raise ValueError(f"{text!r} is not a name: it {fault}")
+    return text
+
+
+def persons_name(text: str) -> str:
+    """The name of a person or a program. Raises ValueError."""
+    if person(text) == ADMIN:
+        raise ValueError(f"{text!r} is who holds the admin key; choose another name")
+    return named(text)
 
 
 def folded(names: Iterable[str]) -> frozenset[str]:

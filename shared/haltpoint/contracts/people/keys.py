@@ -2,13 +2,13 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Self
+from typing import Annotated
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
 from haltpoint.contracts.doors import Form, View
-from haltpoint.contracts.people.answerers import GROUP
-from haltpoint.contracts.written import Name, Names, Seconds
+from haltpoint.contracts.people.answerers import named, persons_name
+from haltpoint.contracts.written import Name, Seconds
 
 
 class Scope(StrEnum):
@@ -30,33 +30,26 @@ _LONGEST = 100 * 365 * 86400
 """Seconds of a hundred years: a moment that can be written down."""
 
 
-def _name(text: str) -> str:
-    if text != text.strip() or text.startswith(GROUP):
-        raise ValueError(
-            f"{text!r} is not a name: it begins with {GROUP}, or has a blank at an end"
-        )
-    return text
-
-
 class NewKey(Form):
     """A key that is to be made."""
 
-    name: Annotated[Name, AfterValidator(_name)]
+    name: Annotated[Name, AfterValidator(persons_name)]
     """The person or program that holds it; two keys with one name belong to the same person."""
     scopes: Annotated[tuple[Scope, ...], Field(min_length=1)] = EVERYDAY
     """What it allows."""
     tenant: Name | None = None
     """Whose chains it sees; a key that allows `admin` sees all."""
-    groups: Names = ()
+    groups: tuple[Annotated[Name, AfterValidator(named)], ...] = ()
     """Groups of people that questions can be addressed to."""
     expires: Annotated[Seconds, Field(le=_LONGEST)] | None = None
     """After how many seconds it expires; without a value it never does."""
 
-    @model_validator(mode="after")
-    def _sees_all_or_one(self) -> Self:
-        if self.tenant is not None and Scope.ADMIN in self.scopes:
-            raise ValueError("a key that allows admin sees all tenants: leave `tenant` out")
-        return self
+    @field_validator("tenant")
+    @classmethod
+    def _is_no_admins(cls, tenant: str | None, others: ValidationInfo) -> str | None:
+        if tenant and Scope.ADMIN in others.data.get("scopes", ()):
+            raise ValueError("a key that allows admin sees all tenants: leave it out")
+        return tenant
 
 
 class KeyView(View):
