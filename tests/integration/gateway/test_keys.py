@@ -78,7 +78,7 @@ async def test_a_revoked_key_opens_no_gateway_and_ends_its_streams(
     ("asked", "words"),
     [
         ({"name": ""}, "name"),
-        ({"name": "fay "}, "has a blank at an end"),
+        ({"name": "fay "}, "a blank at an end"),
         ({"name": "Group:finance"}, "begins with group:"),
         ({"name": "ann, bob"}, "a comma"),
         ({"name": "ann\nbob"}, "a control character"),
