@@ -59,14 +59,12 @@ class CurrentWorld:
         if task.handed.assigned is None:
             return self.value
         key = (task.agent, task.tools, task.plan is None)
-        seen = self._seen.get(key)
-        if seen is not None:
-            return seen
-        if len(self._seen) >= _REMEMBERED:
-            self._seen.clear()
-        tools = with_agents(self.value.tools, self.value.agents, task)
-        self._seen[key] = world = replace(self.value, tools=tools)
-        return world
+        if key not in self._seen:
+            if len(self._seen) >= _REMEMBERED:
+                self._seen.clear()
+            tools = with_agents(self.value.tools, self.value.agents, task)
+            self._seen[key] = replace(self.value, tools=tools)
+        return self._seen[key]
 
     async def refresh(self) -> None:
         """Read the catalogue. Raises redis-py's errors."""

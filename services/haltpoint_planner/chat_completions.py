@@ -5,6 +5,7 @@ import json
 import re
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Final
 from urllib.parse import urlsplit
@@ -34,17 +35,17 @@ _DONE_BYTES: Final = 16
 _PRIVATE: Final = (".localhost", ".local", ".internal", ".lan", ".home.arpa", ".svc")
 
 
+@dataclass
 class ChatCompletions:
     """The `Send` of one server."""
 
-    def __init__(self, settings: ModelSettings, http: httpx.AsyncClient, server: Server) -> None:
-        self._settings = settings
-        self._http = http
-        self._server = server
+    settings: ModelSettings
+    http: httpx.AsyncClient
+    server: Server
 
     async def send(self, body: JsonObject, request: ThoughtRequest) -> Reply:
         """See `Send`."""
-        if self._settings.base_url is None:
+        if self.settings.base_url is None:
             raise HaltpointError(
                 "HP-301",
                 "the chain needs a model",
@@ -52,22 +53,22 @@ class ChatCompletions:
                 "Set it to an OpenAI-compatible address that ends in /v1, or submit a literal plan",
             )
         # A server that sends its reply whole is silent until then.
-        silence = self._settings.silence if "stream" in body else self._settings.timeout
-        url = f"{self._settings.base_url.rstrip('/')}/chat/completions"
+        silence = self.settings.silence if "stream" in body else self.settings.timeout
+        url = f"{self.settings.base_url.rstrip('/')}/chat/completions"
         try:
             response, text = await self._post(url, body, self._headers(request), silence)
         except httpx.ReadTimeout as error:
-            raise self._server.too_slow(silence, "silence") from error
+            raise self.server.too_slow(silence, "silence") from error
         except (httpx.LocalProtocolError, UnicodeEncodeError) as error:  # the key is no header
-            raise self._server.error("HP-303", str(error)) from error
+            raise self.server.error("HP-303", str(error)) from error
         except (httpx.UnsupportedProtocol, httpx.InvalidURL, ValueError) as error:
             why = "its address must be complete, such as http://localhost:11434/v1"
-            raise self._server.error("HP-302", why) from error
+            raise self.server.error("HP-302", why) from error
         except (httpx.TransportError, httpx.DecodingError, AttributeError) as error:
             # AttributeError is anyio's, of a connection that was closed while it was opened
             why = str(error) or type(error).__name__
             why = why.replace("All connection attempts failed", "nothing listens there")
-            raise PassingError(self._server.error("HP-302", why)) from error
+            raise PassingError(self.server.error("HP-302", why)) from error
         reply = read_reply(text) if response.status_code == _OK else None
         if reply is None:
             raise self._failure(response, text)
@@ -76,17 +77,17 @@ class ChatCompletions:
     async def _post(
         self, url: str, body: JsonObject, headers: dict[str, str], silence: float
     ) -> tuple[httpx.Response, str]:
-        timeout = httpx.Timeout(silence, connect=self._settings.connect_timeout, pool=None)
+        timeout = httpx.Timeout(silence, connect=self.settings.connect_timeout, pool=None)
         content = json.dumps(body, ensure_ascii=True).encode()
         read = bytearray()
-        async with self._http.stream(
+        async with self.http.stream(
             "POST", url, content=content, headers=headers, timeout=timeout
         ) as response:
             async for part in response.aiter_bytes():
                 seen = len(read)
                 read += part
                 if len(read) > MAX_REPLY:
-                    raise self._server.error("HP-306", f"it is longer than {MAX_REPLY} bytes")
+                    raise self.server.error("HP-306", f"it is longer than {MAX_REPLY} bytes")
                 if DONE.search(read, max(0, seen - _DONE_BYTES)):
                     break
         return response, read.decode(errors="replace")
@@ -98,26 +99,26 @@ class ChatCompletions:
         if status == _OK:
             errors = errors_in(body)
             if not errors and text and not EVENTS.match(text):
-                return self._server.error("HP-306", f"it begins with {text[:60]!r}")
+                return self.server.error("HP-306", f"it begins with {text[:60]!r}")
             if not errors:
-                return PassingError(self._server.error("HP-305", "its reply broke off"))
+                return PassingError(self.server.error("HP-305", "its reply broke off"))
             # The status that a server gives an error inside of its reply; 0 where it gives none.
             about = errors[0].get("error", errors[0])
             code = about.get("code") if isinstance(about, dict) else None
             status = code if isinstance(code, int) and code in _STATUSES else 0
         after = _retry_after(response.headers)
-        return self._server.failure(status, body, text, after)
+        return self.server.failure(status, body, text, after)
 
     def _headers(self, request: ThoughtRequest) -> dict[str, str]:
         """The key, and what is asked for, if its server may know that; no step for plans and
         answers.
         """
         headers = {"Content-Type": "application/json"}
-        key = self._settings.api_key
+        key = self.settings.api_key
         if key is not None:
             headers["Authorization"] = f"Bearer {key.get_secret_value()}"
-        host = urlsplit(self._settings.base_url or "").hostname or ""
-        told = self._settings.headers
+        host = urlsplit(self.settings.base_url or "").hostname or ""
+        told = self.settings.headers
         if told == "never" or (told == "auto" and not _is_private(host)):
             return headers
         about = {

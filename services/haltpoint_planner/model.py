@@ -11,7 +11,7 @@ import json
 import re
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from msgspec import structs
@@ -47,22 +47,23 @@ Send = Callable[[JsonObject, ThoughtRequest], Awaitable[Reply]]
 """Asks once. Raises PassingError, RefusedError, and HaltpointError HP-302 to HP-306."""
 
 
+@dataclass
 class Port:
     """The models of one server, and what is learnt of each: which parts of a question it refuses,
     and how many tokens a prompt may have.
     """
 
-    def __init__(self, settings: ModelSettings, server: Server, send: Send) -> None:
-        self.settings = settings
-        self.server = server
-        self._send = send
-        self.refused: dict[str, list[Part]] = {}
-        """By model, what its server refuses of a question."""
-        self._rooms: dict[str, int] = {}
+    settings: ModelSettings
+    server: Server
+    send: Send
+    refused: dict[str, list[Part]] = field(default_factory=dict)
+    """By model, what its server refuses of a question."""
+    rooms: dict[str, int] = field(default_factory=dict)
+    """By model, the tokens that a prompt may have, once that is learnt."""
 
     def room(self, name: str) -> int:
         """The tokens that a prompt for the model `name` may have."""
-        return self._rooms.get(name) or self._room_in(self.settings.context or _USUAL)
+        return self.rooms.get(name) or self._room_in(self.settings.context or _USUAL)
 
     def _room_in(self, context: int) -> int:
         return max(context - self.settings.max_tokens, context // 2)
@@ -90,7 +91,7 @@ class Port:
                 left -= 1
                 prompt = _shorter(make, room, refusal)
             else:
-                self._rooms[name] = min(room, self.room(name))
+                self.rooms[name] = min(room, self.room(name))
                 return reply
 
     async def _reply(self, name: str, prompt: Prompt, request: ThoughtRequest) -> Reply:
@@ -132,7 +133,7 @@ class Port:
         """
         body = without(body, self.refused.setdefault(name, []))
         try:
-            return await self._send(body, request)
+            return await self.send(body, request)
         except RefusedError as error:
             refusal = error
         search = Search(refusal.words, parts_of(body))
@@ -140,7 +141,7 @@ class Port:
         while search.high - search.low > 1:
             tried = search.next()
             try:
-                taken = await self._send(without(body, search.parts[:tried]), request)
+                taken = await self.send(without(body, search.parts[:tried]), request)
                 search.high = tried
             except RefusedError:
                 search.low = tried

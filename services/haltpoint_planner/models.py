@@ -3,6 +3,7 @@ file.
 """
 
 import os
+from dataclasses import dataclass, field
 from typing import Final
 
 from pydantic import SecretStr
@@ -19,14 +20,14 @@ from haltpoint_planner.servers import Server
 _OF_AN_ENDPOINT: Final = ("base_url", "name", "provider", "timeout", "max_tokens")
 
 
+@dataclass
 class Models:
     """A port for each section of the agents file: what one has learnt of its server it keeps."""
 
-    def __init__(self, configured: ModelSettings, agents: Agents, connections: Connections) -> None:
-        self._configured = configured
-        self._agents = agents
-        self._connections = connections
-        self._ports: dict[str | None, Port] = {}
+    configured: ModelSettings
+    agents: Agents
+    connections: Connections
+    ports: dict[str | None, Port] = field(default_factory=dict)
 
     def port_to(self, section: str | None) -> Port:
         """The port to the model of this section of the agents file; None: the configured one.
@@ -34,23 +35,23 @@ class Models:
         Raises HaltpointError HP-302 when the proxy before it cannot be used, HP-303 when the
         environment has no key for it, and HP-310 when its provider cannot be used.
         """
-        if section in self._ports:
-            return self._ports[section]
-        settings = self._configured
+        if section in self.ports:
+            return self.ports[section]
+        settings = self.configured
         if section is not None:
-            endpoint = self._agents.models[section]
+            endpoint = self.agents.models[section]
             own = {name: getattr(endpoint, name) for name in _OF_AN_ENDPOINT}
             key = _key(section, endpoint.api_key_env)
             others = {"api_key": key, "context": None, "retry_name": None}
             settings = settings.model_copy(update=own | others)
         server = Server(settings, section)
-        port = self._ports[section] = Port(settings, server, self._send(settings, server))
+        port = self.ports[section] = Port(settings, server, self._send(settings, server))
         return port
 
     def _send(self, settings: ModelSettings, server: Server) -> Send:
         if settings.provider not in (None, "openai"):
             return provided(settings, server).send
-        http = self._connections.to(settings.base_url)
+        http = self.connections.to(settings.base_url)
         return ChatCompletions(settings, http, server).send
 
 

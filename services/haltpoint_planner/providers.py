@@ -9,6 +9,7 @@ whole in a field of the message, and goes back as it came.
 import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -66,9 +67,9 @@ def provided(settings: ModelSettings, server: Server) -> "Provided":
         with without_proxies() if is_direct else nullcontext():
             model = infer_model(name, provider) if given else infer_model(name)
     except ImportError as error:
-        # httpx names its extra, for a proxy of the shell
-        is_socks = "SOCKS" in str(error)
-        package = "httpx2[socks]" if is_socks else f"pydantic-ai-slim[{settings.provider}]"
+        package = f"pydantic-ai-slim[{settings.provider}]"
+        if "SOCKS" in str(error):  # httpx names its extra, for a proxy of the shell
+            package = "httpx2[socks]"
         raise server.error("HP-310", str(error), f"Run: pip install '{package}'") from error
     except (UserError, TypeError, ValueError) as error:
         code = "HP-303" if "api_key" in str(error).lower() else "HP-310"
@@ -76,13 +77,13 @@ def provided(settings: ModelSettings, server: Server) -> "Provided":
     return Provided(model, settings, server)
 
 
+@dataclass
 class Provided:
     """The `Send` of one model of pydantic-ai."""
 
-    def __init__(self, model: "ProviderModel", settings: ModelSettings, server: Server) -> None:
-        self._model = model
-        self._settings = settings
-        self._server = server
+    model: "ProviderModel"
+    settings: ModelSettings
+    server: Server
 
     async def send(self, body: JsonObject, request: ThoughtRequest) -> Reply:
         """See `Send`."""
@@ -91,15 +92,15 @@ class Provided:
         try:
             return _reply(await self._streamed(body))
         except TimeoutError as error:
-            raise self._server.too_slow(self._settings.silence, "silence") from error
+            raise self.server.too_slow(self.settings.silence, "silence") from error
         except exceptions.ModelConnectionError as error:
-            raise PassingError(self._server.error("HP-302", str(error))) from error
+            raise PassingError(self.server.error("HP-302", str(error))) from error
         except exceptions.ModelAPIError as error:
             raise self._failure(error) from error
         except exceptions.UserError as error:
-            raise self._server.failure(400, [], str(error), 0.0) from error
+            raise self.server.failure(400, [], str(error), 0.0) from error
         except exceptions.UnexpectedModelBehavior as error:
-            raise self._server.error("HP-306", str(error)) from error
+            raise self.server.error("HP-306", str(error)) from error
 
     async def _streamed(self, body: JsonObject) -> "ModelResponse":
         from pydantic_ai.direct import model_request_stream
@@ -108,7 +109,7 @@ class Provided:
         settings = {"max_retries": 0}  # a thought rests
         settings |= {name: body[name] for name in _SETTINGS if name in body}
         async with model_request_stream(
-            self._model,
+            self.model,
             ModelMessagesTypeAdapter.validate_python(list(_history(body["messages"]))),
             model_settings=cast("pydantic_ai.ModelSettings", settings),
             model_request_parameters=self._parameters(body),
@@ -116,7 +117,7 @@ class Provided:
             events = aiter(stream)
             event: object = stream
             while event is not None:
-                async with asyncio.timeout(self._settings.silence):
+                async with asyncio.timeout(self.settings.silence):
                     event = await anext(events, None)
             return stream.get()
 
@@ -129,7 +130,7 @@ class Provided:
 
         if "tools" in body:
             return ModelRequestParameters(function_tools=list(map(_tool, body["tools"])))
-        takes_one = self._model.profile.get("supports_json_schema_output", False)
+        takes_one = self.model.profile.get("supports_json_schema_output", False)
         if "response_format" not in body or not takes_one:
             return ModelRequestParameters()
         form = body["response_format"]["json_schema"]
@@ -142,7 +143,7 @@ class Provided:
         usual = next((status for name, status in _STATUSES.items() if name in kinds), 0)
         status = getattr(error, "status_code", usual)
         body = [error.body] if isinstance(error.body, dict) else []
-        return self._server.failure(status, body, str(error), error.retry_after or 0.0)
+        return self.server.failure(status, body, str(error), error.retry_after or 0.0)
 
 
 def _tool(tool: JsonObject) -> "pydantic_ai.ToolDefinition":
@@ -195,5 +196,5 @@ def _reply(response: "ModelResponse") -> Reply:
     if calls:
         message["tool_calls"] = calls
     used = response.usage
-    usage = Usage(input_tokens=used.input_tokens, output_tokens=used.output_tokens)
+    usage = Usage(used.input_tokens, used.output_tokens)
     return reply_of(message, usage, response.finish_reason or "")

@@ -1,6 +1,7 @@
 """The tool worker as a process: the only place where its real parts are chosen."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 
 from haltpoint.contracts.catalogue import GROUP, Party, Stream
@@ -89,7 +90,7 @@ async def _serve(
     here.every(HEARTBEAT, partial(_end_if_stuck, here, slots, handlers), "slots")
     here.spawn(_close_when_stopping(here, slots), "stop waiting")
     heartbeat.start()
-    reading = _Reading(here, registry, slots, handlers)
+    reading = _Reading(here, registry.queues, handlers)
     try:
         await reading.look()
         here.every(HEARTBEAT, reading.look, "paused queues")
@@ -154,40 +155,38 @@ async def _list_tools(here: Service, registry: Registry, slots: Slots) -> None:
     here.every(min(ANNOUNCE_EVERY, max(1.0, here.settings.heartbeat)), announce, "catalogue")
 
 
+@dataclass
 class _Reading:
     """Reads the queues that are not paused."""
 
-    def __init__(self, here: Service, registry: Registry, slots: Slots, handlers: Handlers) -> None:
-        self._here = here
-        self._queues = registry.queues
-        self._slots = slots
-        self._handlers = handlers
-        self._pauses = Pauses(here.calls, here.topology)
-        self._read: dict[str, list[Subscription]] = {}
+    here: Service
+    queues: Sequence[str]
+    handlers: Handlers
+    read: dict[str, list[Subscription]] = field(default_factory=dict)
 
     async def look(self) -> None:
         """Begin to read, pause and continue, as people have said since the last look."""
-        paused = await self._pauses.read()
-        for queue in self._queues:
-            for subscription in self._read.get(queue, ()):
+        paused = await Pauses(self.here.calls, self.here.topology).read()
+        for queue in self.queues:
+            for subscription in self.read.get(queue, ()):
                 if queue in paused:
                     await subscription.pause()
                 else:
                     subscription.resume()
-            if queue not in paused and queue not in self._read:
-                self._read[queue] = [
+            if queue not in paused and queue not in self.read:
+                self.read[queue] = [
                     await self._subscribe(queue, partition)
-                    for partition in range(self._here.topology.partitions)
+                    for partition in range(self.here.topology.partitions)
                 ]
 
     async def _subscribe(self, queue: str, partition: int) -> Subscription:
-        stream = self._here.topology.stream(partition, Stream.TOOLS, queue)
-        handlers = self._handlers
-        return await self._here.subscribe(
+        stream = self.here.topology.stream(partition, Stream.TOOLS, queue)
+        handlers = self.handlers
+        return await self.here.subscribe(
             stream,
             GROUP[Stream.TOOLS].value,
             handlers.handle,
-            max_records=self._slots.share,
+            max_records=handlers.slots.share,
             on_exhausted=handlers.exhausted,
             has_lease=partial(handlers.has_lease, stream),
             alone=handlers.alone,

@@ -127,11 +127,11 @@ class Handlers:
             job.lease for job in list(self._jobs.values()) if job.runs and job.runs[-1].began <= at
         ]
 
-    def cancel(self, leases: Sequence[Lease]) -> None:
-        """The chains of these were cancelled."""
-        for lease in leases:
+    def cancel(self, leases: Sequence[Lease], cancelled: Sequence[bool]) -> None:
+        """The chains of some of these were cancelled."""
+        for lease, is_over in zip(leases, cancelled, strict=True):
             job = self._jobs.get(lease.ref)
-            if job is not None:
+            if job is not None and is_over:
                 job.stop(Stopped.CANCELLED)
 
     def suspects(self, task: "asyncio.Task[Any] | None") -> Sequence[Job]:

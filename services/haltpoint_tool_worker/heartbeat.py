@@ -7,10 +7,9 @@ Whether the worker is there the event loop says itself: one that does not turn s
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import compress
 from typing import Any, Final
 
 from haltpoint.runtime.config.errors import HaltpointError
@@ -55,8 +54,8 @@ class Heartbeat:
 
     def start(self) -> None:
         """Begin."""
-        beating = self._renew_for_ever(asyncio.get_running_loop())
-        run = partial(asyncio.run, beating)
+        self._main = asyncio.get_running_loop()
+        run = partial(asyncio.run, self._renew_for_ever())
         self._thread = threading.Thread(target=run, name="heartbeat", daemon=True)
         self._thread.start()
 
@@ -65,7 +64,7 @@ class Heartbeat:
         self._stop.set()
         await asyncio.to_thread(self._thread.join)
 
-    async def _renew_for_ever(self, main: asyncio.AbstractEventLoop) -> None:
+    async def _renew_for_ever(self) -> None:
         here = self.here
         async with (
             connect(here.url) as redis,
@@ -75,23 +74,23 @@ class Heartbeat:
         ):
             receipt_store = ReceiptStore(calls, here.topology, here.instance)
             limit_store = LimitStore(calls, here.topology, here.settings.lease)
-            watch = LoopWatch(main, self.handlers.suspects)
+            watch = LoopWatch(self._main, self.handlers.suspects)
             due, look = time.monotonic() + here.settings.heartbeat, 0.0
             while not self._stop.wait(max(0.0, min(EVERY, due - time.monotonic()))):
                 try:
                     await self._end_if_blocked(receipt_store, watch)
                     if time.monotonic() >= due:
                         due = time.monotonic() + here.settings.heartbeat
-                        leases = by_partition(self.handlers.leases())
-                        await self._apart(self._keep(receipt_store, main, part) for part in leases)
+                        hear = partial(self.handlers.renewed, time.monotonic())
+                        keep = partial(self._ask, receipt_store.heartbeat, hear)
+                        await self._apart(map(keep, by_partition(self.handlers.leases())))
                         await self._apart([limit_store.renew(self.limits.places())])
                     if time.monotonic() >= look:
                         look = time.monotonic() + _LOOK
                         since = time.monotonic() - _LOOK
+                        look_at = partial(self._ask, receipt_store.cancelled, self.handlers.cancel)
                         running = by_partition(self.handlers.running_since(since))
-                        await self._apart(
-                            self._cancel(receipt_store, main, part) for part in running
-                        )
+                        await self._apart(map(look_at, running))
                 except UNREACHABLE as error:
                     refused = isinstance(error, RefusedForNow)
                     fault = "Redis refuses writes" if refused else "Redis is unreachable"
@@ -129,21 +128,12 @@ class Heartbeat:
         """On a cluster a partition whose server is away keeps the others waiting no longer."""
         await side_by_side(self.here.settings.heartbeat, works)
 
-    async def _cancel(
+    async def _ask(
         self,
-        receipt_store: ReceiptStore,
-        main: asyncio.AbstractEventLoop,
+        ask: Callable[[Sequence[Lease]], Awaitable[Sequence[bool]]],
+        hear: Callable[[Sequence[Lease], Sequence[bool]], None],
         leases: Sequence[Lease],
     ) -> None:
-        flags = await receipt_store.cancelled(leases)
-        main.call_soon_threadsafe(self.handlers.cancel, list(compress(leases, flags)))
-
-    async def _keep(
-        self,
-        receipt_store: ReceiptStore,
-        main: asyncio.AbstractEventLoop,
-        leases: Sequence[Lease],
-    ) -> None:
-        begun = time.monotonic()
-        kept = await receipt_store.heartbeat(leases)
-        main.call_soon_threadsafe(self.handlers.renewed, begun, leases, kept)
+        """Ask the server about leases of a partition; `hear` has the answers in the event loop."""
+        answers = await ask(leases)
+        self._main.call_soon_threadsafe(hear, leases, answers)

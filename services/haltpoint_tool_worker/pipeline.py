@@ -141,7 +141,8 @@ class Pipeline:
         if reading is None:
             _log.warning("the lease was lost; the result is dropped")
             return None
-        reading = _judged(job, call, reading)
+        if reading.failure is not None:
+            reading = _judged(job, call, reading)
         has_effect = not tool.spec.read_only and reading.outcome.satisfies
         if call.hooks.post and not reading.in_doubt:
             # What was cut away has not been reviewed, so it is not kept.

@@ -108,7 +108,7 @@ def _reply(chunks: Sequence[JsonObject], *, is_done: bool) -> Reply | None:
     said = max(said, both - asked)
     if not (is_done or why):
         return None
-    usage = Usage(input_tokens=asked, output_tokens=said)
+    usage = Usage(asked, said)
     return reply_of(message, usage, str(why))
 
 

@@ -120,6 +120,11 @@ class Admission:
         except BaseException as error:  # noqa: BLE001 - also what a validator of the tool's author raises
             failure = judged(misfit(error), Effects.NOT_STARTED, name)
             raise _refused_by(job, builtin.ARGUMENTS, read_failure(failure)) from None
+        reasons = job.request.reasons or ()
+        if tool.spec.destructive and tool.spec.plan is None:
+            # A destructive tool asks (G1); of a skill with steps each call is asked about itself.
+            asks = f"{name} is destructive: it runs only when you approve this very call."
+            reasons = (Reason(kind=ReasonKind.DESTRUCTIVE, words=asks), *reasons)
         return ToolCall(
             tool,
             job,
@@ -128,7 +133,7 @@ class Admission:
             seconds,
             hooks=self.registry.hooks.get(name, NO_HOOKS),
             context=partial(self._context, job, tool),
-            reasons=_reasons(job, tool),
+            reasons=reasons,
         )
 
     def _context(self, job: Job, tool: Tool, key: str = "") -> Ctx[Any]:
@@ -168,17 +173,6 @@ def unknown(tool: str, why: str) -> Reading:
     """The call stays in doubt; `why` is for the person who is asked."""
     words = f"{tool} started and may have taken effect; {why}"
     return refused(ErrorType.IN_DOUBT, words, cause=Cause.BROKEN)
-
-
-def _reasons(job: Job, tool: Tool) -> tuple[Reason, ...]:
-    """Those that the chain's own judges have sent with the order. A destructive tool asks (G1); of
-    a skill with steps each call is asked about itself.
-    """
-    reasons, spec = job.request.reasons or (), tool.spec
-    if not spec.destructive or spec.plan is not None:
-        return reasons
-    words = f"{spec.name} is destructive: it runs only when you approve this very call."
-    return (Reason(kind=ReasonKind.DESTRUCTIVE, words=words), *reasons)
 
 
 def _seconds(job: Job) -> float:

@@ -9,7 +9,7 @@ bound to it, allows it once more. A person is always asked about a doubt that no
 any more.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from string import Formatter
 from typing import Any, Final
 
@@ -19,7 +19,6 @@ from haltpoint.chain.checks.answer import shown
 from haltpoint.chain.model.limits import minute_of
 from haltpoint.chain.model.schemas import defaults
 from haltpoint.contracts.base import value
-from haltpoint.contracts.people.approvals import digest_of_preview
 from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.tools import ToolSpec
@@ -33,7 +32,6 @@ from haltpoint.runtime.store.limits.effects import (
 from haltpoint.runtime.store.limits.reserving import LimitStore, Reserved, Turn
 from haltpoint.runtime.store.receipts import Finished
 from haltpoint_tool_worker.admission.limits import held_back, ignored
-from haltpoint_tool_worker.admission.preview import Shown
 from haltpoint_tool_worker.results.reading import RefusedError, refused
 from haltpoint_tool_worker.running.job import Job
 
@@ -69,15 +67,6 @@ class Effect:
         words = f"{_told(self.words, self.again)} Make it again?"
         return (Reason(kind=ReasonKind.REPEAT, words=words),)
 
-    def bind(self, seen: Shown) -> Shown:
-        """What a person sees of the call, bound to the earlier one: their yes holds for no
-        other.
-        """
-        if self.again is None:
-            return seen
-        digest = digest_of_preview(f"{seen.digest} {self.again.owner}")
-        return Shown(seen.text, digest)
-
 
 def effect_of(spec: ToolSpec, tenant: str | None, arguments: str) -> Effect:
     """The effect of a call with these arguments (JSON text): equal values in other spellings make
@@ -96,12 +85,12 @@ def effect_of(spec: ToolSpec, tenant: str | None, arguments: str) -> Effect:
     return Effect(digest_of_effect(tenant, parts), words)
 
 
+@dataclass
 class EffectKeys:
     """For all calls of a worker."""
 
-    def __init__(self, store: EffectStore, limits: LimitStore) -> None:
-        self._store = store
-        self._limits = limits
+    store: EffectStore
+    limits: LimitStore
 
     async def look(self, job: Job, spec: ToolSpec, arguments: str, *, asked: bool) -> Effect:
         """The call's effect, with an earlier call of it. Raises RefusedError for one that rests or
@@ -110,7 +99,7 @@ class EffectKeys:
         `asked`: a person is asked about the call anyway.
         """
         effect = effect_of(spec, job.request.tenant, arguments)
-        first = await self._store.prior(effect.digest, job.request.action_id)
+        first = await self.store.prior(effect.digest, job.request.action_id)
         if first is None:
             return effect
         effect = replace(effect, over=first)
@@ -129,7 +118,7 @@ class EffectKeys:
 
     async def reserve(self, job: Job, spec: ToolSpec, effect: Effect, seconds: float) -> None:
         """Reserve the effect for the call. Raises RefusedError when it came too late, and rests."""
-        job.effect = await self._store.reserve(
+        job.effect = await self.store.reserve(
             effect.digest,
             job.request.action_id,
             seconds,
@@ -150,13 +139,13 @@ class EffectKeys:
         if own is None or standing not in (Standing.DONE, Standing.FREE):
             return
         says = "" if deed is None else deed.says
-        settled = self._store.settle(own, request.action_id, standing, says)
+        settled = self.store.settle(own, request.action_id, standing, says)
         settled.add_done_callback(ignored)
 
     def _rests(self, job: Job, spec: ToolSpec, why: str) -> RefusedError:
         seconds = min(_LONGEST_REST, _FIRST_REST * 2 ** min(job.request.limited, 10))
         words = f"the effect_key {spec.recovery.effect_key} of {spec.name}"
-        resting = self._limits.rest(spec.queue, job.request.action_id, seconds, words)
+        resting = self.limits.rest(spec.queue, job.request.action_id, seconds, words)
         resting.add_done_callback(ignored)
         reserved = Reserved(Turn.REST, seconds, words)
         return RefusedError(held_back(job, reserved, f": {why}"))

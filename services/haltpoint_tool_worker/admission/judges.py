@@ -80,8 +80,9 @@ async def _person(call: ToolCall) -> None:
     """Whether a person, who has to be asked, has approved this very call."""
     request = call.job.request
     shown = await take_preview(call)
-    if call.effect is not None:
-        shown = call.effect.bind(shown)
+    if call.effect is not None and call.effect.again is not None:
+        # Their yes holds for no other earlier call.
+        shown = Shown(shown.text, digest_of_preview(f"{shown.digest} {call.effect.again.owner}"))
     answerers = asked_by(call).answerers
     if answerers != ANYONE:  # after an edit another rule may ask others
         shown = Shown(shown.text, digest_of_preview(f"{shown.digest} {answerers}"))

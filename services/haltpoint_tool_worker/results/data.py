@@ -56,7 +56,13 @@ def with_data(output: Output, outcome: Outcome, raw: object) -> Reading:
     if not is_cut:
         return Reading(outcome, text)
     whole = text if len(data) <= MAX_WHOLE else ""
-    return Reading(outcome, _cut_to_size(json.loads(text)), truncated=True, whole=whole)
+    value = json.loads(text)
+    for characters, items in _SIZES:
+        data = json_of(_cut(value, MAX_DEPTH, characters, items))
+        if len(data) <= MAX_RESULT:
+            return Reading(outcome, data.decode(), truncated=True, whole=whole)
+    data = json_of({WRAP: "[cut: too large]"})
+    return Reading(outcome, data.decode(), truncated=True, whole=whole)
 
 
 def _typed(adapter: Any, raw: object) -> Any:
@@ -77,14 +83,6 @@ def _typed(adapter: Any, raw: object) -> Any:
     except PydanticSerializationError as error:
         json_of(raw)  # says it in better words
         raise MalformedResultError(f"data that does not fit its result type: {error}") from None
-
-
-def _cut_to_size(data: Any) -> str:
-    for characters, items in _SIZES:
-        text = json_of(_cut(data, MAX_DEPTH, characters, items))
-        if len(text) <= MAX_RESULT:
-            return text.decode()
-    return json_of({WRAP: "[cut: too large]"}).decode()
 
 
 def _cut(value: Any, depth: int, characters: int, items: int) -> Any:

@@ -73,7 +73,19 @@ def read_ended(ended: Raised | Stopped, tool: Tool, seconds: float) -> Reading |
 def read_result(tool: Tool, raw: object) -> Reading:
     """What `tool` returned. Never raises, whatever the value's own code does."""
     try:
-        return _read(tool, raw)
+        if isinstance(raw, ToolResult):
+            return _read_whole(tool, raw, raw.data)
+        fields: Mapping[Any, Any] = {}  # what it says of itself
+        if isinstance(raw, Mapping):  # a field of the declared type is data (B7)
+            fields = {key: raw[key] for key in raw if key not in tool.output.fields}
+        elif tool.output.adapter is None and (isinstance(raw, BaseModel) or is_dataclass(raw)):
+            fields = vars(raw)
+        if {"success", "next_action"} <= fields.keys():
+            return _read_whole(tool, fields, fields.get("data", {}))
+        older = in_older_style(fields)
+        if older is not None:
+            return _read_whole(tool, older, {})
+        return with_data(tool.output, CONTINUE, raw)
     except MalformedResultError as error:
         return read_failure(malformed(f"the tool {tool.name} returned {error}"))
     except BaseException as error:  # noqa: BLE001 - the value's own code failed
@@ -118,23 +130,6 @@ def checked(tool: Tool, raw: ToolResult[Any] | Mapping[str, Any]) -> Outcome:
     if len(msgspec.json.encode(outcome)) > MAX_OUTCOME:
         raise MalformedResultError("a question that is too large")
     return outcome
-
-
-def _read(tool: Tool, raw: object) -> Reading:
-    if isinstance(raw, ToolResult):
-        return _read_whole(tool, raw, raw.data)
-    fields: Mapping[Any, Any] = {}
-    """What a result says of itself."""
-    if isinstance(raw, Mapping):  # a field of the declared type is data (B7)
-        fields = {key: raw[key] for key in raw if key not in tool.output.fields}
-    elif tool.output.adapter is None and (isinstance(raw, BaseModel) or is_dataclass(raw)):
-        fields = vars(raw)
-    if {"success", "next_action"} <= fields.keys():
-        return _read_whole(tool, fields, fields.get("data", {}))
-    older = in_older_style(fields)
-    if older is not None:
-        return _read_whole(tool, older, {})
-    return with_data(tool.output, CONTINUE, raw)
 
 
 def _read_whole(tool: Tool, raw: ToolResult[Any] | Mapping[str, Any], data: object) -> Reading:
