@@ -50,6 +50,9 @@ class EscalationHandler:
                 return answer
             raise TypeError(f"it gave a {type(answer).__name__}, which is no Answer")
         except Exception as error:  # noqa: BLE001 - whatever it raises, people are asked
-            words = "the escalation handler failed; a person is asked"
-            _log.error(words, handler=self.name, exc_info=error)
+            _log.error(
+                "the escalation handler failed; a person is asked",
+                handler=self.name,
+                exc_info=error,
+            )
             return None

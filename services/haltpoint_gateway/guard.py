@@ -140,9 +140,13 @@ async def bounded(request: Request) -> bytes:
 
 
 def _too_large() -> Problem:
-    detail = f"The body is larger than {MAX_BODY // 1024} KiB."
-    hint = "Pass large values by reference: an address or an id that the tool resolves."
-    return Problem(413, "body_too_large", detail, hint=hint, limit=MAX_BODY)
+    return Problem(
+        413,
+        "body_too_large",
+        f"The body is larger than {MAX_BODY // 1024} KiB.",
+        hint="Pass large values by reference: an address or an id that the tool resolves.",
+        limit=MAX_BODY,
+    )
 
 
 def _check_type(media_type: str) -> None:

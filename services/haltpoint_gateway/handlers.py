@@ -45,9 +45,9 @@ class RequestsHandler:
     async def _take(self, entry: Entry) -> None:
         decoded = decode(Stream.HUMANS, entry.fields)
         if isinstance(decoded, Rejected):
-            words = "a message to the gateway cannot be read"
-            _log.error(words, reason=decoded.reason.value, detail=decoded.detail)
-            await self._dead_letter(entry, decoded.reason, decoded.detail)
+            reason, detail = decoded.reason, decoded.detail
+            _log.error("a message to the gateway cannot be read", reason=reason, detail=detail)
+            await self._dead_letter(entry, reason, detail)
             return
         message = decoded.message
         if isinstance(message, HumanRequested):
@@ -69,8 +69,11 @@ class RequestsHandler:
         asked = message.data
         # Without the question: what people are asked, and about whom, is for the inbox and not for
         # logs.
-        words = "a person is asked; haltpoint inbox shows the question"
-        _log.info(words, request=asked.request_id, kind=asked.kind.value)
+        _log.info(
+            "a person is asked; haltpoint inbox shows the question",
+            request=asked.request_id,
+            kind=asked.kind.value,
+        )
         if self._escalation_handler and asked.kind is RequestKind.ESCALATION:
             await self._settle(self._escalation_handler, message)
 
@@ -88,8 +91,9 @@ class RequestsHandler:
         name = handler.name
         _, faults = await faults_of(gateway.catalogue, case, answer)
         if faults:
-            words = "the answer of the escalation handler does not fit"
-            _log.error(words, handler=name, faults=list(faults))
+            _log.error(
+                "the answer of the escalation handler does not fit", handler=name, faults=faults
+            )
             return
         program = Principal(name, None, (), way=Way.HANDLER)
         line = gateway.audit.line(program, Deed.ANSWERED, case.id)

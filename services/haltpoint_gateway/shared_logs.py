@@ -22,13 +22,10 @@ from haltpoint.contracts.secrets import without_secrets_in
 from haltpoint.contracts.views.chains import EventView
 from haltpoint.runtime.views.log_view import BEFORE_ALL, Place, place_of
 from haltpoint.runtime.views.views import LogSlice, Views
-from haltpoint_gateway.watchers import Watched, Watchers
+from haltpoint_gateway.watchers import HEART, HEARTBEAT, Watched, Watchers
 
 LINES: Final = 32
 """Lines of a block. A line never changes: a block that has them all is never read again."""
-
-HEARTBEAT: Final = 10.0
-"""Seconds between two comments on a silent stream; at each the log is looked at anyway."""
 
 _PIECE: Final = 16 * 1024
 """Bytes that a stream sends at once: what waits for a client that does not read stays small."""
@@ -134,10 +131,8 @@ class SharedLogs:
                 if watch.progress:
                     yield b"".join(watch.progress.values())
                     watch.progress.clear()
-                try:
-                    await asyncio.wait_for(watch.woken.wait(), HEARTBEAT)
-                except TimeoutError:
-                    yield b": heartbeat\n\n"
+                if not await watch.wait():
+                    yield HEART
 
     async def block(self, chain: Watched, number: int, since: float) -> Block:
         """A block as it is, or as it was at the moment `since` or later. Raises RedisError."""

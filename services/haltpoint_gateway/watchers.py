@@ -4,11 +4,18 @@ comes this way.
 
 import asyncio
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import accumulate
 from time import monotonic
+from typing import Final
 
 from haltpoint.contracts.base import chain_of
+
+HEARTBEAT: Final = 10.0
+"""Seconds of silence after which a stream says that it is alive, and looks anyway."""
+
+HEART: Final = b": heartbeat\n\n"
+"""That it is alive."""
 
 EVERYTHING = ""
 """In place of a chain's id: what happens in any chain."""
@@ -48,6 +55,12 @@ class Watch:
 
         self.progress: dict[str, bytes] = {}
         """The newest report of each running call that was not sent yet."""
+
+    async def wait(self) -> bool:
+        """Wait until there may be something to send; false after a silence."""
+        with suppress(TimeoutError):
+            return await asyncio.wait_for(self.woken.wait(), HEARTBEAT)
+        return False
 
 
 class Watchers:

@@ -1,6 +1,5 @@
 """Everything that happens, as one stream."""
 
-import asyncio
 from collections.abc import AsyncIterator, Collection
 from contextlib import suppress
 from typing import Annotated
@@ -16,8 +15,8 @@ from haltpoint_gateway.gateway import Gateway, Here, Reader
 from haltpoint_gateway.guard import Guarded
 from haltpoint_gateway.people.principal import Principal
 from haltpoint_gateway.queries import StreamQuery
-from haltpoint_gateway.shared_logs import HEARTBEAT, as_sse, as_stream
-from haltpoint_gateway.watchers import EVERYTHING
+from haltpoint_gateway.shared_logs import as_sse, as_stream
+from haltpoint_gateway.watchers import EVERYTHING, HEART
 
 router = APIRouter(prefix="/v1/events", tags=["events"], route_class=Guarded)
 
@@ -65,10 +64,8 @@ async def _follow(
                 places = part.places
                 yield b"id: %s\n\n" % ",".join(places).encode()
                 continue
-            try:
-                await asyncio.wait_for(watch.woken.wait(), HEARTBEAT)
-            except TimeoutError:
-                yield b": heartbeat\n\n"
+            if not await watch.wait():
+                yield HEART
 
 
 async def _events(

@@ -29,5 +29,9 @@ async def accept(gateway: Here, partition: Partition, who: Admin) -> None:
     line = gateway.audit.line(who, Deed.LOSS_ACCEPTED, str(partition))
     is_known = partition < gateway.settings.partitions
     if not is_known or not await gateway.recovery.accept(partition, line):
-        detail = f"Nothing was lost of partition {partition}, or it was accepted before."
-        raise Problem(404, "no_loss", detail, hint="GET /v1/losses lists all.")
+        raise Problem(
+            404,
+            "no_loss",
+            f"Nothing was lost of partition {partition}, or it was accepted before.",
+            hint="GET /v1/losses lists all.",
+        )

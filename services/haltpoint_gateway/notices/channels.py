@@ -1,10 +1,8 @@
 """Where notices go: a service that Apprise knows, or a webhook of an operator's own."""
 
-import asyncio
 import json
 import os
 from collections.abc import Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -16,9 +14,6 @@ from haltpoint_gateway.notices.words import Letter
 
 _PATIENCE: Final = 15.0
 """Seconds that a service has to take a notice."""
-_THREADS: Final = 2
-"""Of each service of Apprise: one that hangs holds up no other, and nothing else of the gateway."""
-
 _APART: Final = 1.2
 """Seconds that Apprise waits at most from one notice to the next, as it does for Slack; for mail it
 would be 5.5.
@@ -49,12 +44,11 @@ def _service(rule: NotifyRule, url: str) -> Channel:
         fix = "See https://appriseit.com/services/ for the addresses of services"
         raise _unusable(rule, "Apprise does not know the address in its `url`", fix)
     for server in service:
-        server.request_rate_per_sec = min(server.request_rate_per_sec, _APART)
-    threads = ThreadPoolExecutor(_THREADS)
+        rate = server.request_rate_per_sec
+        server.request_rate_per_sec = min(rate, _APART)
 
     async def send(_: str, letter: Letter) -> None:
-        loop = asyncio.get_running_loop()
-        if not await loop.run_in_executor(threads, service.notify, letter.text, letter.title):
+        if not await service.async_notify(letter.text, letter.title):
             raise UndeliveredError("the service did not accept it; the gateway's log may say why")
 
     return send
@@ -69,7 +63,8 @@ def _signed(rule: NotifyRule) -> Channel:
     except (EmptyWebhookSecretError, ValueError) as error:
         fix = "Set it to whsec_ and 24 bytes or more in base64"
         raise _unusable(rule, f"{name} has no secret that can sign", fix) from error
-    certificates = httpx.create_ssl_context()  # read once: that takes a tenth of a second
+    once = httpx.Limits(max_keepalive_connections=0)
+    http = httpx.AsyncClient(timeout=_PATIENCE, limits=once)
 
     async def send(notice_id: str, letter: Letter) -> None:
         body = json.dumps(letter.document)
@@ -81,8 +76,7 @@ def _signed(rule: NotifyRule) -> Channel:
             "webhook-signature": secret.sign(notice_id, now, body),
         }
         try:
-            async with httpx.AsyncClient(timeout=_PATIENCE, verify=certificates) as http:
-                reply = await http.post(str(rule.webhook), content=body, headers=headers)
+            reply = await http.post(str(rule.webhook), content=body, headers=headers)
         except httpx.HTTPError as error:
             raise UndeliveredError(f"{type(error).__name__}: {error}") from error
         if not reply.is_success:

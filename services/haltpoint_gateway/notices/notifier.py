@@ -6,9 +6,10 @@ notice delays no chain and no answer.
 
 import asyncio
 import json
+import math
 from dataclasses import dataclass
-from functools import partial
 from typing import Final
+from urllib.parse import urljoin
 
 from redis.asyncio import Redis
 
@@ -51,23 +52,22 @@ class Notifier:
 
     async def deliver(self, rule: NotifyRule, channel: Channel) -> None:
         """Deliver what is due by one rule."""
-        send = partial(self._send, rule, channel)
         notices = await self.gateway.outbox.due(rule.name)
-        await asyncio.gather(*map(send, notices))
+        await asyncio.gather(*[self._send(rule, channel, notice) for notice in notices])
 
     async def _hear(self, request_id: str) -> None:
         request = await self._request(request_id)
         if request is None:
             return
         outbox = self.gateway.outbox
-        to = request.answerers.to
         opened = request.asked_at.timestamp()
         for rule in self.rules:
-            if not rule.fits(request.kind, request.tool, to):
+            if not rule.fits(request.kind, request.tool, request.answerers.to):
                 continue
             if request.is_open:
-                await outbox.add(rule.name, request_id, opened + rule.after)
-            elif rule.also_closed:
+                due = opened + rule.after
+                await outbox.add(rule.name, request_id, due)
+            else:
                 await outbox.close(rule.name, request_id)
 
     async def _send(self, rule: NotifyRule, channel: Channel, notice: Notice) -> None:
@@ -77,11 +77,11 @@ class Notifier:
             await outbox.done(notice)  # it was closed before its opening was announced
             return
         typed = await self.gateway.catalogue.typed_secrets()
-        site = self.public_url.rstrip("/")
-        link = f"{site}/inbox/{request.id}"
+        path = f"/inbox/{request.id}"
+        link = urljoin(self.public_url, path)
         letter = letter_of(notice, rule, request, link, typed)
         if rule.also_closed and request.is_open:
-            await outbox.note(notice)
+            await outbox.add(rule.name, request.id, math.inf, "closed")
         try:
             await channel(notice.id, letter)
             await outbox.done(notice)

@@ -6,16 +6,13 @@ delivered. So it is sent at least once, always under the same id, whatever becom
 
 import math
 import time
+from dataclasses import dataclass
 from typing import Any, Final
-
-from redis.asyncio import Redis
 
 from haltpoint.contracts.people.notices import Notice
 
 _FAILED: Final = "hp:{0}:notices"
 """The hash of the notices whose last try failed, by their ids."""
-_ANNOUNCED: Final = f"{_FAILED}::announced"
-"""The notices of beginnings whose ends are to be announced. No rule is called ":announced"."""
 _LEASE: Final = 30.0
 """Seconds in which a gateway that took a notice has to send it; it may have twice as long."""
 _PAUSES: Final = (*(5.0 * 2**n for n in range(10)), *[3600.0] * 23, math.inf)
@@ -24,29 +21,26 @@ _BATCH: Final = 2
 """Notices of a rule that are sent side by side. Twenty held up answers by a quarter of a second."""
 
 
+@dataclass(frozen=True, slots=True)
 class Outbox:
     """Each rule has a queue, by when its notices are due: a service that is slow keeps no other one
     waiting.
     """
 
-    def __init__(self, redis: Redis) -> None:
-        self._redis: Any = redis
+    redis: Any  # redis-py's hints say what any protocol version may answer
 
     async def add(self, rule: str, request_id: str, due: float, what: str = "opened") -> None:
         """Keep a notice until it is due; one that is there already stays as it is."""
         queue = _queue(rule)
-        await self._redis.zadd(queue, {f"{rule}/{request_id}/{what}": due}, nx=True)
-
-    async def note(self, notice: Notice) -> None:
-        """The beginning of a question is announced now, so its end will be."""
-        await self._redis.sadd(_ANNOUNCED, notice.id)
+        notice_id = f"{rule}/{request_id}/{what}"
+        await self.redis.zadd(queue, {notice_id: due}, nx=True)
 
     async def close(self, rule: str, request_id: str) -> None:
-        """Announce the end of a question whose beginning was."""
-        opened = f"{rule}/{request_id}/opened"
-        if await self._redis.sismember(_ANNOUNCED, opened):
-            await self.add(rule, request_id, time.time(), "closed")
-            await self._redis.srem(_ANNOUNCED, opened)
+        """The end of a question is due now, if it was kept when the beginning was announced."""
+        queue = _queue(rule)
+        notice_id = f"{rule}/{request_id}/closed"
+        now = time.time()
+        await self.redis.zadd(queue, {notice_id: now}, xx=True)
 
     async def due(self, rule: str) -> list[Notice]:
         """Those of a rule that are to be sent now, each by one gateway alone."""
@@ -55,11 +49,11 @@ class Outbox:
         lease = leases * _LEASE
         queue = _queue(rule)
         taken: list[Notice] = []
-        names = await self._redis.zrangebyscore(queue, 0, now, 0, _BATCH)
+        names = await self.redis.zrangebyscore(queue, 0, now, 0, _BATCH)
         for name in names:
             # Of two gateways that saw it at the same moment, the second one changes nothing.
-            if await self._redis.zadd(queue, {name: lease}, xx=True, gt=True, ch=True):
-                text = await self._redis.hget(_FAILED, name)
+            if await self.redis.zadd(queue, {name: lease}, xx=True, gt=True, ch=True):
+                text = await self.redis.hget(_FAILED, name)
                 notice = _read(text) if text else Notice.begun(name.decode())
                 taken.append(notice)
         return taken
@@ -67,8 +61,8 @@ class Outbox:
     async def done(self, notice: Notice) -> None:
         """A notice was delivered, or is needed no more."""
         queue = _queue(notice.rule)
-        await self._redis.zrem(queue, notice.id)
-        await self._redis.hdel(_FAILED, notice.id)
+        await self.redis.zrem(queue, notice.id)
+        await self.redis.hdel(_FAILED, notice.id)
 
     async def again(self, notice: Notice, fault: str) -> None:
         """A try has failed: the next one comes after a pause, unless it is given up."""
@@ -77,14 +71,14 @@ class Outbox:
         known = {"tries": notice.tries + 1, "fault": fault, "given_up": is_over}
         tried = notice.model_copy(update=known)
         text = tried.model_dump_json()
-        await self._redis.hset(_FAILED, tried.id, text)
+        await self.redis.hset(_FAILED, tried.id, text)
         queue = _queue(tried.rule)
         again_at = time.time() + pause
-        await self._redis.zadd(queue, {tried.id: again_at}, xx=True)
+        await self.redis.zadd(queue, {tried.id: again_at}, xx=True)
 
     async def failing(self) -> list[Notice]:
         """The notices whose last try failed, those that were given up among them."""
-        texts = await self._redis.hvals(_FAILED)
+        texts = await self.redis.hvals(_FAILED)
         return list(map(_read, texts))
 
 
@@ -92,5 +86,4 @@ def _queue(rule: str) -> str:
     return f"{_FAILED}:{rule}"
 
 
-def _read(text: bytes) -> Notice:
-    return Notice.model_validate_json(text)
+_read = Notice.model_validate_json

@@ -28,10 +28,10 @@ def letter_of(
 ) -> Letter:
     """The notice of a question as it is now; `link` is the address of its page."""
     kind, title, end = _CLOSED if notice.is_of_an_end else _OPENED
+    to = request.answerers.to
     shown: JsonObject = starred(request.model_dump(mode="json"), typed=typed)
-    question = shown["question"]
-    to = shown["answerers"]["to"]
     document = {name: shown[name] for name in _SHOWN}
+    question = shown["question"]
     document |= {"type": kind, "id": notice.id, "request_id": request.id}
     document |= {"to": to, "link": link}
     lines = [question, "", *map("It may be answered by {}.".format, to)]
@@ -39,8 +39,8 @@ def letter_of(
         listed = shown.get("others", ())
         calls = [call["arguments"] for call in (shown, *listed)]
         document |= {"arguments": calls[0], "others": calls[1:]}
-        for call in calls:
-            lines += [f"{name}: {given}" for name, given in call.items()]
+        for arguments in calls:
+            lines += [f"{name}: {given}" for name, given in arguments.items()]
     lines += [end.format(request), link]
     text = "\n".join(lines)
     return Letter(title.format(question)[:200], text, document)

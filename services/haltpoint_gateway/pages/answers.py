@@ -48,7 +48,7 @@ def reaches(request: RequestView) -> list[str]:
     if not kinds or ReasonKind.DESTRUCTIVE in kinds:
         return []
     if ReasonKind.TARGET in kinds:
-        return [Reach.CALL, Reach.VALUE, Reach.PARAMETER, Reach.TOOL]
+        return [*Reach]
     return [Reach.CALL, Reach.TOOL]
 
 

@@ -13,6 +13,12 @@ from starlette.staticfiles import StaticFiles
 FOLDER: Final = Path(__file__).with_name("static")
 
 
+_FOR_EVER: Final = {
+    "Cache-Control": "public, max-age=31536000, immutable",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
 class Assets(StaticFiles):
     """The folder of these files."""
 
@@ -22,8 +28,7 @@ class Assets(StaticFiles):
     def file_response(self, *args: Any, **more: Any) -> Response:
         """One file, which never changes under its address."""
         response = super().file_response(*args, **more)
-        response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
-        response.headers["X-Content-Type-Options"] = "nosniff"
+        response.headers.update(_FOR_EVER)
         return response
 
 

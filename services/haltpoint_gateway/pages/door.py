@@ -8,15 +8,19 @@ a cookie of another.
 import hashlib
 import hmac
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import field
 from functools import lru_cache
 from typing import Annotated, Final
 from urllib.parse import parse_qs
 
 from fastapi import Depends, Request
+from pydantic import ValidationError
 
 from haltpoint.contracts.base import value
 from haltpoint.contracts.people.humans import Way
+from haltpoint.runtime.config.faults import in_words_of_json
 from haltpoint_gateway.gateway import Here
 from haltpoint_gateway.guard import bounded, calling, check_origin
 from haltpoint_gateway.people.keys import Keyring, digest_of
@@ -69,9 +73,8 @@ def cookie_of(keyring: Keyring, key: str) -> str:
 
 async def signed_in(request: Request, gateway: Here) -> Principal:
     """The person that looks at a page. Raises NotSignedInError."""
-    cookie = request.cookies.get(COOKIE, "")
-    principal = await _holder(gateway.keyring, cookie)
-    principal = principal or getattr(request.state, "signed_on", None)
+    holder = await _holder(gateway.keyring, request.cookies.get(COOKIE, ""))
+    principal = holder or getattr(request.state, "signed_on", None)
     if principal is None:
         raise NotSignedInError
     return calling(principal, request, Way.PAGE)
@@ -89,19 +92,29 @@ async def _holder(keyring: Keyring, cookie: str) -> Principal | None:
     digest, _, end = text.partition(".")
     if int(end) < time.time():
         return None
-    key = bytes.fromhex(digest)
-    return await keyring.holder(key)
+    return await keyring.holder(bytes.fromhex(digest))
 
 
 def _signature(keyring: Keyring, text: str) -> str:
-    secret = _secret(keyring.admin_digest)
-    return hmac.new(secret, text.encode(), hashlib.sha256).hexdigest()
+    return hmac.new(_secret(keyring.admin_digest), text.encode(), "sha256").hexdigest()
 
 
 @lru_cache(maxsize=1)
 def _secret(admin_digest: bytes) -> bytes:
     """Slow on purpose: a cookie must be no way to try out short admin keys."""
     return hashlib.scrypt(admin_digest, salt=b"pages", n=1 << 14, r=8, p=1)
+
+
+@contextmanager
+def fitting() -> Iterator[None]:
+    """Let what does not fit end as a problem."""
+    try:
+        yield
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or "plan"
+        fault = f"{place}: {in_words_of_json(first)}"
+        raise Problem(422, "invalid_fields", fault, hint=fault) from None
 
 
 async def posted(request: Request) -> Typed:

@@ -106,15 +106,14 @@ def _written(kind: Kind, given: Any) -> str:
     if given is None:
         return ""
     if kind == "list" and isinstance(given, list):
-        lines = map(str, given)
-        return "\n".join(lines)
+        return "\n".join(map(str, given))
     return as_typed(given)
 
 
 def _read(field: Field) -> Any:
     """What a field holds, before the schema reads it."""
     if field.kind == "list":
-        return [line.strip() for line in field.text.splitlines() if line.strip()]
+        return [*filter(None, map(str.strip, field.text.splitlines()))]
     if field.kind == "choice":
         choices = {as_typed(choice): choice for choice in field.schema["enum"]}
         return choices.get(field.text, field.text)

@@ -3,7 +3,7 @@
 import difflib
 import json
 from datetime import UTC, datetime
-from typing import Annotated, Literal
+from typing import Annotated
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query
@@ -17,7 +17,7 @@ from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views.chains import Page, RequestView
 from haltpoint.runtime.views.queries import RequestQuery
 from haltpoint_gateway.api import requests as api
-from haltpoint_gateway.pages.answers import answer_of, forms_of, reaches, ways
+from haltpoint_gateway.pages.answers import Forms, answer_of, forms_of, reaches, ways
 from haltpoint_gateway.pages.door import Form, Typed
 from haltpoint_gateway.pages.visit import Looks, Searched, Visit, to_chain
 from haltpoint_gateway.people.answerers import is_theirs, may_answer, who_may
@@ -47,11 +47,15 @@ class _Case:
     chain: JsonObject
     spec: ToolSpec | None
 
+    def forms(self, typed: Typed) -> Forms:
+        """The forms under the question, with what was typed."""
+        return forms_of(self.request, self.spec, self.shown["arguments"], typed)
+
 
 @router.get("")
 async def inbox(visit: Looks, query: _Wanted) -> HTMLResponse:
     """The questions, urgent ones first."""
-    return await _list(visit, query, [])
+    return await visit.list("inbox", query, await questions(visit, query))
 
 
 @router.post("")
@@ -61,11 +65,11 @@ async def answer_several(visit: Looks, query: _Wanted, form: Form) -> Response:
     faults: list[str] = []
     for name in form.fields.get("request", ()):
         try:
-            await _give(visit, await _case(visit, name), form)
+            await _give(visit, name, form)
         except Problem as problem:
             faults.append(str(problem))
     if faults:
-        return await _list(visit, query, faults)
+        return await visit.list("inbox", query, await questions(visit, query), faults=faults)
     return RedirectResponse(f"/inbox?{urlencode(query.filters())}", 303)
 
 
@@ -82,21 +86,12 @@ async def answer(request_id: str, visit: Looks, form: Form, *, back: bool = Fals
     """
     visit.needs(Scope.ANSWER)
     try:
-        await _give(visit, await _case(visit, request_id), form)
+        await _give(visit, request_id, form)
     except Problem as problem:
         refused = form.refused(problem)
         case = await _case(visit, request_id)
         return _card(visit, case, refused, "")
     return to_chain(chain_of(request_id)) if back else await _next(visit, request_id)
-
-
-@router.post("/{request_id}/{act}")
-async def take(
-    request_id: str, act: Literal["claim", "release"], visit: Looks, _: Form
-) -> Response:
-    """Take a question so that no other person answers it, or give it back."""
-    change = api.claim if act == "claim" else api.release
-    return await visit.change(Scope.ANSWER, change, request_id, f"/inbox/{request_id}")
 
 
 async def _case(visit: Visit, request_id: str) -> _Case:
@@ -111,12 +106,11 @@ async def _case(visit: Visit, request_id: str) -> _Case:
     return _Case(request, shown, chain, tools.get(request.tool))
 
 
-async def _give(visit: Visit, case: _Case, form: Typed) -> None:
+async def _give(visit: Visit, request_id: str, form: Typed) -> None:
     """Give an answer. Raises Problem."""
-    request = case.request
-    forms = forms_of(request, case.spec, case.shown["arguments"], form)
-    said = answer_of(request, form, forms)
-    await api.answer(visit.gateway, request.id, said, visit.who, if_match=form.text("seen"))
+    case = await _case(visit, request_id)
+    said = answer_of(case.request, form, case.forms(form))
+    await api.answer(visit.gateway, request_id, said, visit.who, if_match=form.text("seen"))
 
 
 def _card(visit: Visit, case: _Case, typed: Typed, answered: str) -> HTMLResponse:
@@ -135,7 +129,7 @@ def _card(visit: Visit, case: _Case, typed: Typed, answered: str) -> HTMLRespons
         may_answer=may_answer(visit.who, request),
         whom=who_may(request),
         holder=_holder(request),
-        forms=forms_of(request, case.spec, shown["arguments"], typed),
+        forms=case.forms(typed),
         targets=case.spec.targets if case.spec else (),
         difference=_difference(shown),
         deed=deed_words(case.spec, json.dumps(shown["arguments"])) if case.spec else None,
@@ -147,21 +141,13 @@ def _card(visit: Visit, case: _Case, typed: Typed, answered: str) -> HTMLRespons
 def _holder(request: RequestView) -> str:
     """The name of a person that has the question to themselves now, or nothing."""
     claim = request.claim
-    if claim is None or claim.until <= datetime.now(UTC):
-        return ""
-    return claim.by
+    return claim.by if claim and claim.until > datetime.now(UTC) else ""
 
 
 def _difference(shown: JsonObject) -> list[str]:
     """The lines of the preview against those of the one that was approved before, with signs."""
-    before = (shown["approved_preview"] or "").splitlines()
-    now = (shown["preview"] or "").splitlines()
-    return [*difflib.ndiff(before, now)] if before else []
-
-
-async def _list(visit: Visit, query: _Query, faults: list[str]) -> HTMLResponse:
-    """The questions that are looked for, and what went wrong."""
-    return await visit.list("inbox", query, await questions(visit, query), faults=faults)
+    before, now = shown["approved_preview"], shown["preview"] or ""
+    return [*difflib.ndiff(before.splitlines(), now.splitlines())] if before else []
 
 
 async def questions(visit: Visit, query: RequestQuery) -> Page[RequestView]:

@@ -9,25 +9,18 @@ from collections.abc import AsyncGenerator
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
-from starlette.responses import StreamingResponse
+from starlette.responses import Response
 
 from haltpoint_gateway.api.chains import header_of
 from haltpoint_gateway.gateway import Here
 from haltpoint_gateway.pages.door import Person
-from haltpoint_gateway.watchers import EVERYTHING, Watchers
+from haltpoint_gateway.shared_logs import as_stream
+from haltpoint_gateway.watchers import EVERYTHING, HEART, Watchers
 
 PAUSE: Final = 1.0
 """Seconds between two calls to look again."""
 LOOKS: Final = 8
 """Pages of one kind that may look again within a second: of more, each waits its turn."""
-HEARTBEAT: Final = 10.0
-"""Seconds of silence after which a stream says that it is alive."""
-
-_HEADERS: Final = {
-    "Content-Type": "text/event-stream",
-    "Cache-Control": "no-store",
-    "X-Accel-Buffering": "no",
-}
 
 router = APIRouter()
 
@@ -35,12 +28,12 @@ router = APIRouter()
 @router.get("/live")
 async def live(
     gateway: Here, who: Person, chain: Annotated[str | None, Query(max_length=300)] = None
-) -> StreamingResponse:
+) -> Response:
     """Says when something has changed, of one chain or of any."""
     if chain is not None:
         await header_of(gateway, chain, who)
-    stream = gateway.keyring.while_open(who, changes(gateway.watchers, chain or EVERYTHING))
-    return StreamingResponse(stream, headers=_HEADERS)
+    stream = changes(gateway.watchers, chain or EVERYTHING)
+    return as_stream(gateway.keyring.while_open(who, stream))
 
 
 async def changes(watchers: Watchers, chain: str) -> AsyncGenerator[bytes]:
@@ -48,10 +41,8 @@ async def changes(watchers: Watchers, chain: str) -> AsyncGenerator[bytes]:
     with watchers.watch(chain) as watch:
         yield b"retry: 1000\n\n"
         while not watchers.closing:
-            try:
-                await asyncio.wait_for(watch.woken.wait(), HEARTBEAT)
-            except TimeoutError:
-                yield b": heartbeat\n\n"
+            if not await watch.wait():
+                yield HEART
                 continue
             crowd = len(watch.chain.watches) / LOOKS
             if crowd > 1:

@@ -37,7 +37,7 @@ _WORD: Final = re.compile(r"\w+")
 _SPELT: Final = Markup('<span class="spelt" title="{title}">{code}</span>')
 _TIME: Final = Markup('<time datetime="{}">{:%Y-%m-%d %H:%M:%S} UTC</time>')
 _MOMENT: Final = TypeAdapter(datetime)
-_UNITS: Final = {"d": 86400, "h": 3600, "min": 60, "s": 1, "ms": 0.001}
+_UNITS: Final = {"d": 86400, "h": 3600, "min": 60, "s": 1}
 _LATIN: Final = "LATIN"
 _SEPARATORS: Final = "\uff20\uff0e\uff0f\uff3c\u2044\u2215"
 """Signs that look like those between the parts of an address."""
@@ -63,8 +63,9 @@ def spelt(text: Any) -> Markup:
         return Markup.escape(whole)
     strange = {place for place, sign in enumerate(whole) if _is_hidden(sign)}
     strange.update(_look_alikes(whole))
-    signs = enumerate(whole)
-    return Markup("").join(_named(sign) if place in strange else sign for place, sign in signs)
+    return Markup("").join(
+        _named(sign) if place in strange else sign for place, sign in enumerate(whole)
+    )
 
 
 def written(value: Any) -> Markup:
@@ -72,9 +73,7 @@ def written(value: Any) -> Markup:
     if isinstance(value, str):
         return spelt(value)
     text = json.dumps(value, ensure_ascii=False)
-    if len(text) > _LINE:
-        text = json.dumps(value, ensure_ascii=False, indent=2)
-    return spelt(text)
+    return spelt(text if len(text) <= _LINE else as_typed(value))
 
 
 def moment(value: str | int | datetime | None) -> Markup:
@@ -93,9 +92,10 @@ def is_at(place: str, name: str) -> bool:
 
 def lasting(seconds: float) -> str:
     """A length of time in the largest unit of which there are two."""
-    fitting = [(unit, size) for unit, size in _UNITS.items() if seconds >= 2 * size]
-    unit, size = fitting[0] if fitting else ("ms", 0.001)
-    return f"{seconds / size:.0f} {unit}"
+    for unit, size in _UNITS.items():
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds * 1000:.0f} ms"
 
 
 def _named(sign: str) -> Markup:
@@ -135,6 +135,5 @@ _PAGES: Final = Environment(
     lstrip_blocks=True,
 )
 _PAGES.filters.update(spelt=spelt, written=written, typed=as_typed, moment=moment, lasting=lasting)
-_PAGES.filters["sign"] = SIGNS.__getitem__
-_TESTS: Final[dict[str, Any]] = _PAGES.tests
-_TESTS["at"] = is_at
+_PAGES.filters.update(sign=SIGNS.__getitem__)
+_PAGES.tests.update(at=is_at)

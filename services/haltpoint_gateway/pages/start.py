@@ -5,18 +5,17 @@ import secrets
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.keys import Scope
 from haltpoint.contracts.work.tasks import Mode, Task
-from haltpoint.runtime.config.faults import in_words_of_json
 from haltpoint.runtime.views.queries import ChainQuery, RequestQuery
 from haltpoint_gateway.api.chains import list_chains
 from haltpoint_gateway.api.tasks import submit
 from haltpoint_gateway.gateway import Here
-from haltpoint_gateway.pages.door import COOKIE, LASTS, Form, Typed, cookie_of
+from haltpoint_gateway.pages.door import COOKIE, LASTS, Form, Typed, cookie_of, fitting
 from haltpoint_gateway.pages.inbox import questions
 from haltpoint_gateway.pages.looks import html
 from haltpoint_gateway.pages.visit import Looks, Visit, to_chain
@@ -114,12 +113,7 @@ def _task(form: Typed) -> Task:
     """The task of a form. Raises Problem."""
     given: JsonObject = {name: form.text(name).strip() for name in ("goal", "mode", "agent")}
     plan = form.text("plan").strip()
-    try:
+    with fitting():
         if plan:
             given["plan"] = _OBJECT.validate_json(plan)
         return _TASK.validate_python({name: value for name, value in given.items() if value})
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"])) or "plan"
-        fault = f"{place}: {in_words_of_json(first)}"
-        raise Problem(422, "invalid_fields", fault, hint=fault) from None

@@ -1,6 +1,7 @@
 """The deployment: its tools, agents, workers and queues, and what went wrong in it."""
 
-from typing import Annotated, Any, Literal
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from starlette.responses import HTMLResponse, RedirectResponse
@@ -9,20 +10,49 @@ from haltpoint.contracts.people.keys import Scope
 from haltpoint_gateway.api import agents as agents_api
 from haltpoint_gateway.api import deployment as api
 from haltpoint_gateway.api import losses as losses_api
+from haltpoint_gateway.api import requests as requests_api
 from haltpoint_gateway.api import stats as stats_api
 from haltpoint_gateway.api import tools as tools_api
 from haltpoint_gateway.pages.door import Form
 from haltpoint_gateway.pages.visit import Looks
+from haltpoint_gateway.people import api as keys_api
 from haltpoint_gateway.queries import LetterQuery, StatsQuery
 
 router = APIRouter()
 
 
-@router.get("/tools")
-async def tools(visit: Looks) -> HTMLResponse:
-    """What workers serve."""
-    page = await tools_api.list_tools(visit.gateway, visit.who)
-    return visit.html("tools", tools=page)
+def _shown(page: str, read: Callable[..., Awaitable[object]]) -> None:
+    """A page that shows what a function of the API gives."""
+
+    @router.get(f"/{page}")
+    async def shown(visit: Looks) -> HTMLResponse:
+        return visit.html(page, found=await read(visit.gateway, visit.who))
+
+
+_shown("tools", tools_api.list_tools)
+_shown("agents", agents_api.list_agents)
+_shown("workers", api.list_workers)
+_shown("queues", api.list_queues)
+
+
+def _acted(page: str, scope: Scope, kind: Any, act: Callable[..., Awaitable[object]]) -> None:
+    """A form by which a function of the API acts on the thing of this id; the page follows."""
+
+    @router.post(f"/{page}/{{name:path}}/{act.__name__}")
+    async def acted(name: kind, visit: Looks, _: Form) -> RedirectResponse:
+        visit.needs(scope)
+        await act(visit.gateway, name, visit.who)
+        return RedirectResponse(f"/inbox/{name}" if page == "inbox" else f"/{page}", 303)
+
+
+_acted("queues", Scope.ADMIN, str, api.pause)
+_acted("queues", Scope.ADMIN, str, api.resume)
+_acted("dead-letters", Scope.ADMIN, api.Letter, api.requeue)
+_acted("dead-letters", Scope.ADMIN, api.Letter, api.drop)
+_acted("dead-letters", Scope.ADMIN, losses_api.Partition, losses_api.accept)
+_acted("inbox", Scope.ANSWER, str, requests_api.claim)
+_acted("inbox", Scope.ANSWER, str, requests_api.release)
+_acted("keys", Scope.ADMIN, str, keys_api.revoke_key)
 
 
 @router.get("/tools/{name}")
@@ -36,35 +66,6 @@ async def tool(name: str, visit: Looks) -> HTMLResponse:
     return visit.html("tool", tool=spec, counted=counted)
 
 
-@router.get("/agents")
-async def agents(visit: Looks) -> HTMLResponse:
-    """The agents of the file, and what they are at."""
-    return visit.html("agents", found=await agents_api.list_agents(visit.gateway, visit.who))
-
-
-@router.get("/workers")
-async def workers(visit: Looks) -> HTMLResponse:
-    """The workers that are alive, and what they have in hand."""
-    page = await api.list_workers(visit.gateway, visit.who)
-    return visit.html("workers", workers=page)
-
-
-@router.get("/queues")
-async def queues(visit: Looks) -> HTMLResponse:
-    """The calls that wait, run and rest."""
-    page = await api.list_queues(visit.gateway, visit.who)
-    return visit.html("queues", queues=page)
-
-
-@router.post("/queues/{queue}/{act}")
-async def control(
-    queue: str, act: Literal["pause", "resume"], visit: Looks, _: Form
-) -> RedirectResponse:
-    """Pause a queue, or let it continue."""
-    change = api.pause if act == "pause" else api.resume
-    return await visit.change(Scope.ADMIN, change, queue, "/queues")
-
-
 @router.get("/dead-letters")
 async def letters(visit: Looks, query: Annotated[LetterQuery, Query()]) -> HTMLResponse:
     """What could not be processed."""
@@ -74,21 +75,6 @@ async def letters(visit: Looks, query: Annotated[LetterQuery, Query()]) -> HTMLR
     found, *notices = await visit.documents((page, *failing))
     losses = await visit.documents(await visit.gateway.recovery.losses())
     return visit.html("letters", letters=found, notices=notices, losses=losses)
-
-
-@router.post("/losses/{partition}/accept")
-async def accept(partition: losses_api.Partition, visit: Looks, _: Form) -> RedirectResponse:
-    """Say that a loss was seen."""
-    return await visit.change(Scope.ADMIN, losses_api.accept, partition, "/dead-letters")
-
-
-@router.post("/dead-letters/{letter:path}/{act}")
-async def settle(
-    letter: api.Letter, act: Literal["requeue", "drop"], visit: Looks, _: Form
-) -> RedirectResponse:
-    """Put a dead letter back, or forget it."""
-    change = api.requeue if act == "requeue" else api.drop
-    return await visit.change(Scope.ADMIN, change, letter, "/dead-letters")
 
 
 @router.get("/stats")

@@ -1,6 +1,6 @@
 """One look at a page: who looks, at which gateway, and what templates get to see."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 from fastapi import Depends
@@ -42,16 +42,6 @@ class Visit:
     def needs(self, scope: Scope) -> None:
         """Raises Problem when the key of who looks has not this scope."""
         with_scope(self.who, scope)
-
-    async def change(
-        self, scope: Scope, act: Callable[..., Awaitable[object]], name: str | int, page: str
-    ) -> RedirectResponse:
-        """Let a function of the API act on the thing of this id, and show the page. Raises
-        Problem.
-        """
-        self.needs(scope)
-        await act(self.gateway, name, self.who)
-        return RedirectResponse(page, 303)
 
     async def tools(self) -> Mapping[str, ToolSpec]:
         """What workers serve, by name."""

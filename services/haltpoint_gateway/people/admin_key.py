@@ -31,9 +31,7 @@ def admin_key(settings: Settings) -> str:
             "name it in HALTPOINT_GATEWAY__TRUSTED_PROXY; or listen on 127.0.0.1"
         )
         raise HaltpointError("HP-001", what, why, fix)
-    if chosen is None:
-        return ensure_admin_key(settings.state_dir)
-    return chosen.get_secret_value()
+    return chosen.get_secret_value() if chosen else ensure_admin_key(settings.state_dir)
 
 
 def ensure_admin_key(state_dir: Path) -> str:
@@ -47,21 +45,16 @@ def ensure_admin_key(state_dir: Path) -> str:
     try:
         state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not path.exists():
-            _make(path)
+            # Written whole under another name and then linked: no reader ever sees half a key.
+            with NamedTemporaryFile("w", dir=state_dir) as draft, suppress(FileExistsError):
+                draft.write(new_key())
+                draft.flush()
+                os.link(draft.name, path)  # unless another process was first; its key counts
         return path.read_text().strip()
     except OSError as error:
         what = f"the state directory {state_dir} cannot be used"
         fix = "Choose another HALTPOINT_STATE_DIR, or set HALTPOINT_GATEWAY__ADMIN_KEY"
         raise HaltpointError("HP-001", what, str(error.strerror), fix) from error
-
-
-def _make(path: Path) -> None:
-    """Written whole under a name of its own and then linked: no reader ever sees half a key."""
-    with NamedTemporaryFile("w", dir=path.parent) as draft:
-        draft.write(new_key())
-        draft.flush()
-        with suppress(FileExistsError):  # the other process was first; its key counts
-            os.link(draft.name, path)
 
 
 def new_key() -> str:

@@ -17,9 +17,8 @@ def may_answer(who: Principal, request: RequestView) -> bool:
     if who.holds_admin_key:
         return True
     answerers = request.answerers
-    if answerers.not_requester and who.name == request.requester:
-        return False
-    return not answerers.to or _is_named(who, request)
+    is_barred = answerers.not_requester and who.name == request.requester
+    return not is_barred and (not answerers.to or _is_named(who, request))
 
 
 def check_answerer(who: Principal, request: RequestView) -> None:
@@ -27,8 +26,7 @@ def check_answerer(who: Principal, request: RequestView) -> None:
     if not may_answer(who, request):
         hint = "One of them can answer it, or the holder of the admin key."
         detail = f"The question is for {who_may(request)}."
-        to = list(request.answerers.to)
-        raise Problem(403, "not_yours", detail, hint=hint, to=to)
+        raise Problem(403, "not_yours", detail, hint=hint, to=request.answerers.to)
 
 
 def who_may(request: RequestView) -> str:
@@ -41,6 +39,5 @@ def who_may(request: RequestView) -> str:
 
 
 def _is_named(who: Principal, request: RequestView) -> bool:
-    groups = map(GROUP.__add__, who.groups)
-    named = folded(request.answerers.to)
-    return not named.isdisjoint([who.name, *groups])
+    names = {who.name, *map(GROUP.__add__, who.groups)}
+    return not names.isdisjoint(folded(request.answerers.to))

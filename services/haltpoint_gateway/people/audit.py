@@ -5,7 +5,6 @@ from pathlib import Path
 
 import msgspec
 
-from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.audit import AUDIT, Audited, AuditView, Deed, Line
 from haltpoint.contracts.views.chains import Page
 from haltpoint.runtime.streams.connection import AutoPipeline, Side
@@ -30,20 +29,15 @@ class Audit(Side):
 
     async def note_policy(self, digest: str, by: str) -> None:
         """Write down that this policy file counts, when another did before."""
-        audited = Audited(Deed.POLICY_CHANGED, digest, by)
-        line = Line(audited, self._age)
+        line = Line(Audited(Deed.POLICY_CHANGED, digest, by), self._age)
         await self._functions.call("note_policy", 0, digest, line=line)
 
     async def page(self, query: AuditQuery) -> Page[AuditView]:
         """Lines of all partitions, the oldest first."""
-        entries, more = await read_timeline(
-            self._calls,
-            self._topology,
-            AUDIT,
-            **dict(query),
-        )
-        lines = tuple(_view(place.ms, text) for place, (_, text) in entries)
-        return Page(items=lines, next_cursor=more)
+        calls, topology = self._calls, self._topology
+        entries, more = await read_timeline(calls, topology, AUDIT, **dict(query))
+        lines = [_view(place.ms, text) for place, (_, text) in entries]
+        return Page(items=tuple(lines), next_cursor=more)
 
 
 def digest_of(policy_file: Path | None) -> str:
@@ -52,5 +46,4 @@ def digest_of(policy_file: Path | None) -> str:
 
 
 def _view(ms: int, text: bytes) -> AuditView:
-    line: JsonObject = msgspec.json.decode(text)
-    return AuditView.model_validate({**line, "at": moment(ms)})
+    return AuditView.model_validate({**msgspec.json.decode(text), "at": moment(ms)})

@@ -14,7 +14,6 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.answerers import ADMIN, person
 from haltpoint.contracts.people.audit import Deed
 from haltpoint.contracts.people.keys import KeyView, MadeKey, NewKey, Scope
@@ -58,11 +57,15 @@ class Keyring:
         text = new_key()
         digest = digest_of(text).hex()
         now = datetime.now(UTC)
-        expires = timedelta(seconds=asked.expires or 0)
-        end = now + expires if expires else None
-        given = asked.model_dump(exclude={"expires"})
-        given |= {"id": digest, "made_by": who.name, "made_at": now}
-        made = MadeKey(**given, expires_at=end, key=text)
+        end = now + timedelta(seconds=asked.expires) if asked.expires else None
+        made = MadeKey(
+            **asked.model_dump(exclude={"expires"}),
+            id=digest,
+            made_by=who.name,
+            made_at=now,
+            expires_at=end,
+            key=text,
+        )
         line = self.audit.line(who, Deed.KEY_MADE, digest)
         row = made.model_dump_json(exclude={"key"})
         await self.functions.call("change", 0, "HSET", _KEYS, digest, row, line=line)
@@ -70,8 +73,7 @@ class Keyring:
 
     async def all(self) -> list[KeyView]:
         """Every key but the admin key, the newest first."""
-        rows = await self.redis.hgetall(KEYS)
-        uses = await self.redis.hgetall(_USES)
+        rows, uses = await self.redis.hgetall(KEYS), await self.redis.hgetall(_USES)
         keys = [_read(row, uses.get(digest)) for digest, row in rows.items()]
         return sorted(keys, key=lambda key: key.made_at, reverse=True)
 
@@ -108,8 +110,7 @@ class Keyring:
             return None
         key = _read(row)
         now = datetime.now(UTC)
-        end = key.expires_at or now
-        if end < now:
+        if key.expires_at and key.expires_at < now:
             return None
         seconds = int(now.timestamp())
         await self.redis.hset(_USES, name, seconds)
@@ -127,5 +128,4 @@ def digest_of(key: str) -> bytes:
 
 
 def _read(row: bytes, used: bytes | None = None) -> KeyView:
-    key: JsonObject = msgspec.json.decode(row)
-    return KeyView.model_validate({**key, "used_at": used})
+    return KeyView.model_validate({**msgspec.json.decode(row), "used_at": used})

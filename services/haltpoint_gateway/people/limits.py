@@ -1,6 +1,7 @@
 """How much one person or program may submit: counted in Redis, for all gateways together."""
 
 import time
+from dataclasses import dataclass
 from typing import Final
 
 from redis.asyncio import Redis
@@ -11,12 +12,12 @@ from haltpoint_gateway.problems import Problem
 _MINUTE: Final = 60
 
 
+@dataclass(frozen=True, slots=True)
 class Submissions:
     """Counts what each principal submits in a minute of the clock; `most` is what is let in."""
 
-    def __init__(self, redis: Redis, most: int) -> None:
-        self._redis = redis
-        self._most = most
+    redis: Redis
+    most: int
 
     async def check(self, who: Principal) -> None:
         """Count one more. Raises Problem 429 when it is too much; an admin is not counted."""
@@ -24,21 +25,18 @@ class Submissions:
             return
         now = int(time.time())
         minute, seconds = divmod(now, _MINUTE)
-        whose = [who.tenant, who.name]
-        if await self._count(f"hp:{{0}}:submitted:{minute}:{whose}") <= self._most:
+        key = f"hp:{{0}}:submitted:{minute}:{[who.tenant, who.name]}"
+        pipeline = self.redis.pipeline()
+        pipeline.incr(key)
+        pipeline.expire(key, _MINUTE)
+        count, _ = await pipeline.execute()
+        if count <= self.most:
             return
         left = str(_MINUTE - seconds)
-        detail = f"{who.name!r} has submitted {self._most} tasks in this minute."
+        detail = f"{who.name!r} has submitted {self.most} tasks in this minute."
         hint = (
             f"Send it again in {left} s, with the same Idempotency-Key; "
             "HALTPOINT_LIMITS__SUBMISSIONS raises the limit."
         )
         headers = {"Retry-After": left}
         raise Problem(429, "too_many_submissions", detail, hint=hint, headers=headers)
-
-    async def _count(self, key: str) -> int:
-        pipeline = self._redis.pipeline(transaction=True)
-        pipeline.incr(key)
-        pipeline.expire(key, _MINUTE)
-        count, _ = await pipeline.execute()
-        return int(count)

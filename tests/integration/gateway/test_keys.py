@@ -231,7 +231,7 @@ async def test_an_admin_makes_and_revokes_keys_on_the_page(system: System) -> No
     text = made.text.partition("<code>hp_")[2].partition("</code>")[0]
     assert (await http.get("/v1/chains", headers=bearer(f"hp_{text}"))).status_code == 200
     assert text not in (await http.get("/keys")).text
-    await http.post(f"/keys/{key['id']}/revoke", headers=own)
+    await http.post(f"/keys/{key['id']}/revoke_key", headers=own)
     assert await listed(system) == []
     wrong = await http.post("/keys", data={**typed, "expires": "soon"}, headers=own)
     assert wrong.status_code == 422

@@ -442,7 +442,7 @@ async def test_r10_a_loss_is_shown_above_the_dead_letters(browser: Browser, syst
     await browser.sign_in()
     await system.gateway.recovery.lose_group(0, "tools:default")
     assert "The server has lost writes of partition 0" in await browser.see("/dead-letters")
-    reply = await browser.send("/losses/0/accept")
+    reply = await browser.send("/dead-letters/0/accept")
     assert reply.headers["location"] == "/dead-letters"
     assert "has lost" not in await browser.see("/dead-letters")
 
