@@ -18,7 +18,7 @@ from haltpoint.chain.model.limits import Tools
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import Strings
 from haltpoint.contracts.policy import Does
-from haltpoint.contracts.reasons import Grant, Heard, ReasonKind
+from haltpoint.contracts.reasons import Heard, ReasonKind
 from haltpoint.contracts.tools import ToolKind
 from haltpoint.contracts.work.bounds import EVERY, Bound, Bounds, ChainBounds, SaidBy
 from haltpoint.contracts.work.tasks import Mode, Task
@@ -153,7 +153,7 @@ def forbidden(call: CheckedCall) -> Verdict:
 def ask_before(call: CheckedCall) -> Verdict:
     """A tool that a person wants to be asked about first."""
     bound = _about(call, "ask_before")
-    if bound is None or _is_granted(call):
+    if bound is None:
         return GO
     words = f"{call.spec.name} must be approved first: {whose(bound)} wants to be asked."
     return ask(ReasonKind.ASK_BEFORE, words)
@@ -162,7 +162,7 @@ def ask_before(call: CheckedCall) -> Verdict:
 def condition(call: CheckedCall) -> Verdict:
     """The words that limit effects, for a person to hold the call against them."""
     conditions = _holding(call, "conditions")
-    if not conditions or _is_granted(call):
+    if not conditions:
         return GO
     words = "; ".join(f'"{bound.words}"' for bound in conditions)
     return ask(
@@ -172,16 +172,14 @@ def condition(call: CheckedCall) -> Verdict:
 
 def unasked(call: CheckedCall) -> Verdict:
     """An effect that neither the goal, a pattern, the submitter nor the plan names: the policy says
-    what happens then. A literal plan has no bounds.
+    what happens then.
 
     A plan counts that was drawn up from the user's goal alone: one whose prompt held earlier
     answers, or another agent's words, may have its tools from there.
     """
     work = call.work
-    bounds = work.bounds
+    bounds = work.bounds or NO_BOUNDS
     tool = call.spec.name
-    if bounds is None or _is_granted(call):
-        return GO
     named = tools_of((*bounds.required_tools, *bounds.optional_tools, *bounds.ask_before))
     if not work.task.handed.earlier and work.task.asked is None:
         named.update(*(step.promised_tools for step in work.steps))
@@ -234,8 +232,3 @@ def _about(call: CheckedCall, name: str) -> Bound | None:
     every = (EVERY,) if with_effects(spec) else ()
     names = {spec.name, *inside(spec, call.work.world.tools), *every}
     return next((bound for bound in bounds if not names.isdisjoint(bound.tools)), None)
-
-
-def _is_granted(call: CheckedCall) -> bool:
-    """Whether a person has said yes to this tool until the chain ends."""
-    return Grant(tool=call.spec.name) in call.work.people.granted

@@ -25,7 +25,7 @@ from haltpoint.chain.checks.plans import (
 from haltpoint.chain.model.schemas import argument_faults, read_arguments, text_of
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import MAX_ARGUMENTS, Strings
-from haltpoint.contracts.reasons import Reason
+from haltpoint.contracts.reasons import Grant, Reason
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.tasks import Mode
@@ -38,13 +38,15 @@ STRICT: Final = frozenset((Mode.STRICT,))
 
 class Judge(NamedTuple):
     """One row: who judges, in which modes, and calls of which tools; whether also a call of a
-    submitter's literal plan.
+    submitter's literal plan, and whether none of a tool to which a person has said yes for the rest
+    of the chain.
     """
 
     verdict_on: Callable[[CheckedCall], Verdict]
     modes: frozenset[Mode]
     tools: Callable[[ToolSpec], Any] = attrgetter("name")
     literal: bool = False
+    until_granted: bool = False
 
 
 def proposed(work: Work, index: int, call: ProposedCall) -> CheckedCall:
@@ -62,9 +64,11 @@ def proposed(work: Work, index: int, call: ProposedCall) -> CheckedCall:
 def judge(call: CheckedCall) -> Verdict:
     """The verdict on a call."""
     rows = LITERAL if call.work.is_literal else BY_MODE[call.mode]
+    is_granted = Grant(tool=call.spec.name) in call.work.people.granted
     reasons: list[Reason] = []
     for row in rows:
-        verdict = row.verdict_on(call) if row.tools(call.spec) else GO
+        is_asked = row.tools(call.spec) and not (row.until_granted and is_granted)
+        verdict = row.verdict_on(call) if is_asked else GO
         if isinstance(verdict, Refuse):
             return verdict
         if isinstance(verdict, AskFirst):
@@ -114,10 +118,10 @@ JUDGES: Final = (
     Judge(ledger.denied, ALWAYS, literal=True),
     Judge(values.origin, STRICT, attrgetter("provenance")),
     Judge(ledger.stuck, STRICT),
-    Judge(bounds.ask_before, CHECKED),
-    Judge(bounds.condition, CHECKED, with_effects),
-    Judge(bounds.unasked, STRICT, with_effects),
-    Judge(values.target, STRICT, attrgetter("targets")),
+    Judge(bounds.ask_before, CHECKED, until_granted=True),
+    Judge(bounds.condition, CHECKED, with_effects, until_granted=True),
+    Judge(bounds.unasked, STRICT, with_effects, until_granted=True),
+    Judge(values.target, STRICT, attrgetter("targets"), until_granted=True),
     Judge(ledger.repeat, STRICT, ledger.has_lasting_effect),
     Judge(bounds.pressed, STRICT, with_effects),
 )

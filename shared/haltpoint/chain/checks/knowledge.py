@@ -75,7 +75,8 @@ class Document:
             is_strangers = any(is_below(parse_path(path), place) for path in self.foreign)
             is_part = self.kind is SourceKind.TEXT or KEYS in place
             if not (is_part or is_strangers or holds(_texts(self.call), text)):
-                return Source(source=self.kind, where=self._at(place))
+                where = f"{self.where}.{path_text(place)}"
+                return Source(source=self.kind, where=where[:LONGEST_PLACE])
         return None
 
     def piece(self, value: Any) -> Source | None:
@@ -87,7 +88,8 @@ class Document:
                 continue
             around = text[max(0, start - _BEFORE) :][:_SHOWN]
             excerpt = " ".join(around.split())
-            return Source(source=SourceKind.TEXT, where=self._at(places[0]), excerpt=excerpt)
+            where = f"{self.where}.{path_text(places[0])}"[:LONGEST_PLACE]
+            return Source(source=SourceKind.TEXT, where=where, excerpt=excerpt)
         return None
 
     def at(self, origins: Strings) -> dict[str, str]:
@@ -99,9 +101,6 @@ class Document:
             if tool == self.tool:
                 paths += [parse_path(place), *picked]
         return _at(self.data, tuple(paths)) if paths else {}
-
-    def _at(self, place: Path) -> str:
-        return f"{self.where}.{path_text(place)}"[:LONGEST_PLACE]
 
 
 @lru_cache(maxsize=256)
@@ -148,8 +147,8 @@ class Known:
         """
         task = work.task
         people = work.people
-        plan = work.plan if is_submitters(work) else None
-        written = write_json([call.arguments for call in calls_of(plan)])
+        calls = calls_of(work.plan) if is_submitters(work) else ()
+        written = write_json([call.arguments for call in calls])
         own = Document(SourceKind.GOAL, "plan", written)
         given = given_whole(SourceKind.CONTEXT, task.context)
         receipts = documents_of(work.receipts.values(), work.world.tools)

@@ -67,16 +67,12 @@ def add(work: Work, added: Ledger) -> None:
 
 def _entries(work: Work, action: Action, became: Became, words: str = "") -> Ledger:
     """What became of a call: as it was proposed, and as people or hooks had it run."""
-    signatures = _signatures(work.world.spec(action.tool), action)
+    spec = work.world.spec(action.tool)
+    own = [signature_of(spec, text) for text in (action.arguments, action.ran)]
     entries = work.ledger.items()
     before = [signature for signature, entry in entries if entry.action_id == action.id]
     entry = Entry(action.tool, action.id, became, work.now, words[:LONGEST_WORDS])
-    return dict.fromkeys((*signatures, *before), entry)
-
-
-def _signatures(spec: ToolSpec, action: Action) -> list[str]:
-    """Those of a call as it was proposed, and as it ran."""
-    return [signature_of(spec, text) for text in (action.arguments, action.ran)]
+    return dict.fromkeys((*own, *before), entry)
 
 
 def has_lasting_effect(spec: ToolSpec) -> bool:
@@ -178,6 +174,8 @@ def answered(call: CheckedCall) -> Action | None:
 
 
 def _is_equal(call: CheckedCall, action: Action) -> bool:
+    """Whether an action was proposed, or ran, as this call."""
     if action.tool != call.spec.name or action.outcome is None:
         return False
-    return call.signature in _signatures(call.spec, action)
+    own = [signature_of(call.spec, text) for text in (action.arguments, action.ran)]
+    return call.signature in own

@@ -2,7 +2,7 @@
 out (C1).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain
@@ -19,8 +19,6 @@ from haltpoint.contracts.tools import ASK_HUMAN, BUILT_IN, CONFIRMED, END_STEP, 
 from haltpoint.contracts.work.plans import Plan, ProposedCall, Step, StepType
 from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.contracts.work.tasks import Handed, Mode, Task
-
-FaultsOf = Callable[[Step], Iterator[str]]
 
 _MOST_NAMES = 30  # tools that one sentence lists
 _PLAIN: Final = {"array": [], "integer": 0, "number": 0, "boolean": False}
@@ -183,21 +181,22 @@ def drafted_faults(plan: Plan, tools: Tools, task: Task, most: int) -> list[Plan
     """Everything that is wrong with a plan of a model, which has `most` steps (C1). It names tools
     that its task lets a model call; calls that it brings along are not looked at.
     """
-    return _faults(plan, most, lambda step: _drafted(step, tools, task))
+    faults = list[PlanFault]()
+    for step in plan.steps:
+        for words in _drafted(step, tools, task):
+            faults.append(PlanFault(step.id, words))
+    return [*faults, *_shape_faults(plan, most)]
 
 
 def literal_faults(plan: Plan, tools: Tools) -> list[PlanFault]:
     """Everything that is wrong with a plan that brings all its calls (C1). It alone may undo
     (E7).
     """
-    return _faults(plan, MAX_STEPS, lambda step: _literal(plan, step, tools))
-
-
-def _faults(plan: Plan, most: int, faults_of: FaultsOf) -> list[PlanFault]:
-    faults: list[PlanFault] = []
+    faults = list[PlanFault]()
     for step in plan.steps:
-        faults += [PlanFault(step.id, words) for words in faults_of(step)]
-    return [*faults, *_shape_faults(plan, most)]
+        for words in _literal(plan, step, tools):
+            faults.append(PlanFault(step.id, words))
+    return [*faults, *_shape_faults(plan, MAX_STEPS)]
 
 
 def _drafted(step: Step, tools: Tools, task: Task) -> Iterator[str]:

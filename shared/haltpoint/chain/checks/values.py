@@ -131,24 +131,23 @@ def target(call: CheckedCall) -> Verdict:
     yes to them at the card of a call before.
     """
     spec = call.spec
-    tool = spec.name
     run = call.work.run[call.index]
     if run.taken < run.listed:
         return GO
     values = marked_values(spec, call.arguments, *spec.targets)
+    before = set(call.work.people.granted)
     unknown = list[Marked]()
     for given in [given for given in values if call.known.whole(given.value) is None]:
-        grants = {Grant(tool=tool), *_grants(spec, given).values()}
-        is_granted = not grants.isdisjoint(call.work.people.granted)
+        is_granted = not before.isdisjoint(_grants(spec, given).values())
         if not (is_granted or _is_default(spec, given)):
             unknown.append(given)
     if not unknown:
         return GO
     first = unknown[:MOST_SHOWN]
-    reasons = [about(tool, given, call.known.source(given.value)) for given in first]
+    reasons = [about(spec.name, given, call.known.source(given.value)) for given in first]
     more = len(unknown) - MOST_SHOWN
     if more > 0:
-        words = f"{more} more values of {tool} are neither in your words nor in a result."
+        words = f"{more} more values of {spec.name} are neither in your words nor in a result."
         reasons.append(Reason(kind=ReasonKind.TARGET, words=words))
     return AskFirst(tuple(reasons))
 

@@ -180,7 +180,7 @@ def take_plan(work: Work, message: PlanDrafted) -> Next | None:
         broken = tuple(map(_bad_plan, dropped(work, bounds, data.plan)))
     if faults or broken:
         violate(work, None, data.thought_id, (*faults, *broken), "")
-    is_bad = bool(faults or broken) if mode is Mode.STRICT else bool(faults)
+    is_bad = faults or (broken and mode is Mode.STRICT)
     if data.plan is not None and not is_bad:
         take_bounds(work, None)
         # it promises tools; its calls are proposed turn by turn, where each is checked (C6)
@@ -285,7 +285,8 @@ def take_failed_thought(work: Work, message: ThoughtFailed) -> Next | None:
     data = message.data
     waiting = [index for index in work.active if work.awaits(index, data.thought_id)]
     is_too_long = data.code == DOES_NOT_FIT and work.failing is None
-    for index in waiting:
+    if waiting:
+        index = waiting[0]
         if is_too_long and has_acted(work):
             work.edit(index).turn += 1  # the place of its thought is used up
             return escalate(work, index, data.message)
