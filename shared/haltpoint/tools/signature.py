@@ -163,8 +163,8 @@ def _is_confirmed(parameters: Mapping[str, inspect.Parameter], hints: Mapping[st
 
 
 def _field(parameter: inspect.Parameter, hints: Mapping[str, Any]) -> Any:
-    """The type of a parameter with its default, if a model can write its values as JSON. Raises
-    DeclarationError.
+    """The type of a parameter with its default, under its name alone, if a model can write its
+    values as JSON. Raises DeclarationError.
     """
     name = parameter.name
     if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
@@ -191,7 +191,7 @@ def _field(parameter: inspect.Parameter, hints: Mapping[str, Any]) -> Any:
         ) from error
     if declared.default is not PydanticUndefined:
         _check_default(name, declared.default, adapter)
-    return Annotated[hint, declared]
+    return Annotated[hint, declared, Field(alias=name)]
 
 
 def _check_default(name: str, default: Any, adapter: TypeAdapter[Any]) -> None:

@@ -94,6 +94,16 @@ def test_the_context_is_found_by_its_type_whatever_its_name() -> None:
     assert list(declared(act).spec.parameters["properties"]) == ["text"]
 
 
+def test_a_parameter_has_its_name_whatever_it_is_and_a_default_of_each_call() -> None:
+    @tool
+    def tag(schema: int = Field(1, alias="other"), _json: list[str] = []) -> None: ...  # noqa: B006
+
+    made = declared(tag)
+    assert list(made.spec.parameters["properties"]) == ["schema", "_json"]
+    made.parse("{}")["_json"].append("kept")
+    assert made.parse('{"schema": 2}') == {"schema": 2, "_json": []}
+
+
 def test_unknown_arguments_are_refused() -> None:
     @tool
     def send(text: str) -> None: ...
