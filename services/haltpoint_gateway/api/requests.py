@@ -69,8 +69,8 @@ async def answer(
 ) -> RequestView:
     """Answer, once. The second answer gets 409 with the first, a late one 410, one that is not
     needed 412, one from a person who may not answer 403. Where several people have to say yes, each
-    yes is a vote until the last. Who approves a destructive call says in If-Match which question
-    they saw: without it 428, with another one 412.
+    yes is a vote until the last. If-Match says which question was seen: with another one 412; who
+    approves a destructive call without it, or with `*`, gets 428.
     """
     request = await seen(gateway, request_id, who)
     check_seen(request, body, if_match)
@@ -100,18 +100,21 @@ async def _claim(
 
 
 def check_seen(request: RequestView, answer: Answer, if_match: str | None) -> None:
-    """Refuse a yes to a destructive call that was given without a look at it as it is."""
-    is_yes = request.is_open and answer.decision is Choice.APPROVE
-    if not is_yes or ReasonKind.DESTRUCTIVE not in {reason.kind for reason in request.reasons}:
-        return
+    """Refuse an answer to a question that is not as it was seen (RFC 9110, 13.1.1), and a yes to a
+    destructive call that was given without a look. Raises Problem.
+    """
     hint = "GET the request, look at the call, and send its ETag as If-Match."
-    if if_match is None:
-        detail = "The call is destructive, and the answer does not say which question was seen."
-        raise Problem(428, "if_match_missing", detail, hint=hint)
-    if if_match != tag_of(request):
+    tags = map(str.strip, (if_match or "").split(","))
+    if not request.is_open or tag_of(request) in tags:
+        return
+    if if_match not in (None, "*"):
         detail = "The question has changed since it was seen."
         shown = request.model_dump(mode="json")
         raise Problem(412, "request_changed", detail, hint=hint, request=shown)
+    kinds = {reason.kind for reason in request.reasons}
+    if answer.decision is Choice.APPROVE and ReasonKind.DESTRUCTIVE in kinds:
+        detail = "The call is destructive, and the answer does not say which question was seen."
+        raise Problem(428, "if_match_missing", detail, hint=hint)
 
 
 async def take_answer(

@@ -110,7 +110,7 @@ async def _give(visit: Visit, request_id: str, form: Typed) -> None:
     """Give an answer. Raises Problem."""
     case = await _case(visit, request_id)
     said = answer_of(case.request, form, case.forms(form))
-    await api.answer(visit.gateway, request_id, said, visit.who, if_match=form.text("seen"))
+    await api.answer(visit.gateway, request_id, said, visit.who, if_match=form.given("seen"))
 
 
 def _card(visit: Visit, case: _Case, typed: Typed, answered: str) -> HTMLResponse:

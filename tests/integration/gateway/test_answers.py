@@ -185,13 +185,24 @@ async def test_g_who_approves_a_destructive_call_says_which_question_they_saw(
     path = f"/v1/requests/{request_id}"
     yes = {"kind": "confirmation", "decision": "approve"}
     problem(await answer(system, request_id, yes), 428, "if_match_missing")
-    headers = {"If-Match": '"another"'}
-    changed = await system.http.post(f"{path}/answer", json=yes, headers=headers)
-    assert problem(changed, 412, "request_changed")["request"]["id"] == request_id
+    any_one = await system.http.post(f"{path}/answer", json=yes, headers={"If-Match": "*"})
+    problem(any_one, 428, "if_match_missing")
     seen = await system.http.get(path)
-    headers = {"If-Match": seen.headers["ETag"]}
+    headers = {"If-Match": f'"another", {seen.headers["ETag"]}'}
     assert (await system.http.post(f"{path}/answer", json=yes, headers=headers)).status_code == 200
     assert (await system.http.get(path)).headers["ETag"] != seen.headers["ETag"]
+
+
+@pytest.mark.parametrize("wrong", ['"another"', '"another", *', ""])
+async def test_an_answer_counts_only_for_the_question_that_it_says_was_seen(
+    system: System, wrong: str
+) -> None:
+    request_id = await system.ask(await system.submit(), RequestKind.CONFIRMATION)
+    path = f"/v1/requests/{request_id}/answer"
+    no = {"kind": "confirmation", "decision": "reject"}
+    changed = await system.http.post(path, json=no, headers={"If-Match": wrong})
+    assert problem(changed, 412, "request_changed")["request"]["status"] == "open"
+    assert (await system.http.post(path, json=no, headers={"If-Match": "*"})).status_code == 200
 
 
 async def test_g_a_no_needs_no_look(system: System) -> None:
