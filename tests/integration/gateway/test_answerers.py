@@ -13,6 +13,8 @@ from haltpoint.contracts.events import HumanAnswered
 from haltpoint.contracts.people.answerers import Answerers
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.people.keys import EVERYDAY, Scope
+from haltpoint.contracts.views.chains import RequestView
+from haltpoint.runtime.views.question import details
 from tests.integration.gateway.conftest import System, problem, task
 
 Headers = dict[str, str]
@@ -112,10 +114,15 @@ async def test_words_in_a_conversation_are_no_answer_of_whom_the_question_is_not
 async def test_two_different_people_have_to_say_yes(system: System) -> None:
     request = await asked(system, Answerers(quorum=2))
     ann, same, bob = [await person(system, name) for name in ("ann", "Ann", "bob")]
-    for key in (ann, same):
-        view = (await answer(system, request, key)).json()
-        assert view["status"] == "open"
-        assert [(vote["by"], vote["way"]) for vote in view["votes"]] == [("ann", "http")]
+    views = [
+        (await answer(system, request, key, YES | {"comment": comment})).json()
+        for key, comment in ((ann, "first"), (same, "again"))
+    ]
+    assert views[0] == views[1], "the first yes of a person stays"
+    assert [(vote["by"], vote["way"]) for vote in views[0]["votes"]] == [("ann", "http")]
+    differs = (await answer(system, request, bob, YES | {"text": "once"})).json()
+    votes, _ = details(RequestView.model_validate(differs))
+    assert votes == '2 people have to say the same yes; so far: ann, bob "once"'
     assert await answered_by(system, request) == []
     view = (await answer(system, request, bob)).json()
     assert (view["status"], view["answer"]["by"]) == ("answered", "ann, bob")

@@ -8,7 +8,7 @@ from typing import Any, Final
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind, RequestStatus
 from haltpoint.contracts.reasons import Reason
-from haltpoint.contracts.views.chains import ChainView, ChildView, RequestView
+from haltpoint.contracts.views.chains import AnswerView, ChainView, ChildView, RequestView
 from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.contracts.work.thoughts import Strike, Violation, broken
 from haltpoint.runtime.views.wording import about, call, cut, joined, spaced, value_text
@@ -78,9 +78,16 @@ def _people(request: RequestView) -> Iterator[str]:
         whom = " or ".join(asked.to) or "anyone"
         but = f", but not {request.requester}, who submitted the task"
         yield f"for: {whom}{but if asked.not_requester else ''}"
-    if asked.quorum > 1:
-        names = joined(*(vote.by for vote in request.votes))
-        yield f"{asked.quorum} people have to say yes; so far: {names or 'no one'}"
+    if asked.quorum > 1 and request.is_open:
+        votes = joined(*map(_vote, request.votes))
+        yield f"{asked.quorum} people have to say the same yes; so far: {votes or 'no one'}"
+
+
+def _vote(vote: AnswerView) -> str:
+    """Who said yes, with what beside: votes that are the same count together."""
+    said = vote.answer
+    beside = [value_text(part, WIDTH) for part in (said.arguments, said.for_, said.text) if part]
+    return " ".join((vote.by, *beside))
 
 
 def _options(request: RequestView) -> Iterator[str]:

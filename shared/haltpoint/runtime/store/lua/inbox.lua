@@ -48,12 +48,13 @@ register('answer', function(prefix, _, id, answer, way, by, decision, quorum, he
   local question = question_at(prefix, id)
   local data, name = question.data, question.name
   local field = name .. '.' .. PART.VOTES
-  local others, names, has_voted = {}, {}, false
+  local votes, names, has_voted, is_repeat = {}, {}, false, false
   for _, vote in ipairs(cjson.decode(redis.call('HGET', data, field) or '[]')) do
-    has_voted = has_voted or vote[5] == by
-    if vote[5] ~= by then
-      others[#others + 1] = vote
-      names[#names + 1] = vote[2] == decision and vote[5] or nil
+    local is_theirs, is_same = vote[5] == by, vote[2] == decision
+    has_voted, is_repeat = has_voted or is_theirs, is_repeat or (is_theirs and is_same)
+    if is_same or not is_theirs then
+      votes[#votes + 1] = vote
+      names[#names + 1] = is_same and vote[5] or nil
     end
   end
   if question.closed then
@@ -65,10 +66,12 @@ register('answer', function(prefix, _, id, answer, way, by, decision, quorum, he
   end
   local at = digits(question.at)
   redis.call('HDEL', data, name .. '.' .. PART.CLAIM)
-  names[#names + 1] = by
+  if not is_repeat then
+    names[#names + 1] = by
+    votes[#votes + 1] = { at, decision, answer, way, by }
+  end
   if tonumber(quorum) > 1 then
-    others[#others + 1] = { at, decision, answer, way, by }
-    redis.call('HSET', data, field, cjson.encode(others))
+    redis.call('HSET', data, field, cjson.encode(votes))
   end
   if #names < tonumber(quorum) then
     show_people(prefix, id)
