@@ -6,7 +6,7 @@ from typing import Final
 
 from haltpoint.contracts.work.tasks import Task
 from haltpoint_planner.prompting.context import Context
-from haltpoint_planner.prompting.fitting import shortened
+from haltpoint_planner.prompting.results import shortened
 from haltpoint_planner.prompting.tool_forms import in_line
 
 _CONTEXT: Final = 8_000

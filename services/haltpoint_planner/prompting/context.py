@@ -1,4 +1,6 @@
-"""What a thought is about, as one value: no prompt needs Redis any more."""
+"""What a thought is about, as one value: no prompt needs Redis any more. And the question to the
+model, as another.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,6 +9,7 @@ from itertools import chain
 
 from msgspec import Struct
 
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.results import ErrorType, Outcome
 from haltpoint.contracts.tools import ToolSpec
@@ -103,3 +106,23 @@ class Context:
     def missing(self) -> tuple[str, ...]:
         """The tools of the promises that are due in the step (C3)."""
         return tuple(dict.fromkeys(chain.from_iterable(self.request.due)))
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question to a model, in the words of its kind."""
+
+    system: str
+    """How to go about it."""
+    task: str
+    """What it is about."""
+    last: str
+    """What is asked for, at the end."""
+    tools: Mapping[str, ToolSpec] = field(default_factory=dict)
+    """Those that may be called."""
+    is_due: bool = False
+    """One of them has to be (C10), in a strict step."""
+    schema: JsonObject | None = None
+    """The form of the words where nothing can be called; None: they are free."""
+    is_first: bool = False
+    """No result is shown for it, and nothing is asked at the end unless a reply was wrong (C12)."""

@@ -16,10 +16,8 @@ from haltpoint.contracts.tools import ASK_HUMAN
 from haltpoint.runtime.store.rows import local
 from haltpoint_planner.exchange import Message
 from haltpoint_planner.own_messages import fresh_ids, sent_back
-from haltpoint_planner.prompting.context import Context, Receipt
-from haltpoint_planner.prompting.fitting import cut_text, pretty
-from haltpoint_planner.prompting.question import Question
-from haltpoint_planner.prompting.results import MARK
+from haltpoint_planner.prompting.context import Context, Question, Receipt
+from haltpoint_planner.prompting.results import MARK, cut_text, pretty
 from haltpoint_planner.prompting.turns import Turn, turns_of
 
 _QUOTED: Final = 600

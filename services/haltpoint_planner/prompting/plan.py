@@ -1,21 +1,51 @@
-"""Steps and bounds of a task (C1, C12): asked before any tool's data is read."""
+"""Steps and bounds of a task (C1), and what a goal asks of tools and says against them (C12): asked
+before any tool's data is read.
+"""
 
 from typing import Final
 
 from haltpoint.chain.checks.bounds import nameable
 from haltpoint.chain.checks.plans import with_effects
 from haltpoint.contracts.base import JsonObject
-from haltpoint_planner.prompting import bounds
 from haltpoint_planner.prompting.about import known, own_goals, own_words
-from haltpoint_planner.prompting.context import Context
-from haltpoint_planner.prompting.question import Question
+from haltpoint_planner.prompting.context import Context, Question
 from haltpoint_planner.prompting.tool_forms import (
     MOST_ITEMS,
     TEXT,
     described,
+    in_line,
     strict,
     texts,
 )
+
+_LISTS: Final = """\
+- "required_tools": the tools that send, write, change or delete what the goal asks for. Each of them has to succeed.
+- "optional_tools": those of which it depends on the results whether the goal needs them.
+- "ask_before": the tools of which the goal says that the user wants to be asked first.
+- "forbidden": the tools of which the goal says that they shall not be used.
+- "conditions": other words of the goal that limit what is done, copied from it: "at most two", "not Bob", "only if".
+Only what the goal itself says; what it does not speak of is in no list. Most lists are empty."""
+
+_READER: Final = f"""\
+You read what a goal asks of tools. You carry nothing out. The tools send, write, change or delete something.
+
+Answer with one JSON object:
+{_LISTS}
+
+Example.
+
+Tools:
+- book_room: Book a room that find_room has found.
+- cancel_booking: Cancel a booking.
+- order_food: Order food and drinks.
+
+Goal: Book the blue room for Monday, two hours at most, ask me before you cancel anything, and do not order food.
+{{"required_tools": ["book_room"], "optional_tools": [], "ask_before": ["cancel_booking"], "forbidden": ["order_food"],
+ "conditions": ["two hours at most"]}}"""
+
+_AGAIN: Final = """\
+Answer again with one JSON object: {"required_tools": [], "optional_tools": [], "ask_before": [], \
+"forbidden": [], "conditions": []}"""
 
 _TOGETHER: Final = 3
 """Tools that a drafted step may require: small models name all that there are."""
@@ -24,7 +54,7 @@ _PLANNER: Final = f"""\
 You draw up plans. You do not carry them out and you call no tools.
 
 A plan is a JSON object {{"bounds": {{...}}, "steps": [...]}}. "bounds" is what the goal itself says:
-{bounds.LISTS}
+{_LISTS}
 
 The steps are few, in the order of the work: only what the goal needs.
 Two kinds of steps:
@@ -73,7 +103,25 @@ _BOTH: Final = '{"bounds": {...}, "steps": [...]}'
 _STEPS: Final = '{"steps": [...]}'
 
 
-def question(context: Context) -> Question:
+def bounds(context: Context) -> Question:
+    """The goal, and tools by their names and descriptions: no data of any tool, and not what the
+    task knows besides.
+    """
+    task = context.task
+    tools = context.tools
+    menu = [f"- {spec.name}: {in_line(spec.description)}" for spec in tools.values()]
+    lines = ["Tools:", *menu, "", *own_goals(task), f"Goal: {task.own_goal}"]
+    form = _bounds_schema(list(tools))
+    return Question(_READER, "\n".join(lines), _AGAIN, schema=form, is_first=True)
+
+
+def _bounds_schema(names: list[str]) -> JsonObject:
+    """The JSON Schema of what a goal asks of these tools and says against them."""
+    lists = ("required_tools", "optional_tools", "ask_before", "forbidden")
+    return strict({**dict.fromkeys(lists, texts(names)), "conditions": texts()})
+
+
+def plan(context: Context) -> Question:
     """The tools before the goal: what all plans have in common a server has read already."""
     task = context.task
     tools = context.tools
@@ -82,7 +130,7 @@ def question(context: Context) -> Question:
     lines += [*own_goals(task), *own_words(task), *known(task)]
     form = _STEPS if context.bounds_known else _BOTH
     again = f"Answer again with the whole plan as one JSON object: {form}"
-    return Question(_PLANNER, "\n".join(lines), again, schema=schema(context), is_first=True)
+    return Question(_PLANNER, "\n".join(lines), again, schema=_plan_schema(context), is_first=True)
 
 
 def _of_agents(context: Context) -> list[str]:
@@ -96,7 +144,7 @@ def _of_agents(context: Context) -> list[str]:
     return ["", title, *changing]
 
 
-def schema(context: Context) -> JsonObject:
+def _plan_schema(context: Context) -> JsonObject:
     """The JSON Schema of a drafted plan, in the strict subset that providers enforce; tools only by
     their names.
     """
@@ -119,5 +167,5 @@ def schema(context: Context) -> JsonObject:
     steps = {"type": "array", "items": step, "maxItems": MOST_ITEMS}
     if context.bounds_known:
         return strict({"steps": steps})
-    own = bounds.schema(nameable(context.known, context.task))
+    own = _bounds_schema(nameable(context.known, context.task))
     return strict({"bounds": own, "steps": steps})

@@ -1,4 +1,4 @@
-"""From a context to what the model is asked (C5): one file for each kind of step. Pure."""
+"""From a context to what the model is asked (C5): one function for each kind of step. Pure."""
 
 import json
 from collections.abc import Callable
@@ -10,11 +10,11 @@ from haltpoint.contracts.work.thoughts import DOES_NOT_FIT, ThoughtKind
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint_planner.exchange import Prompt
 from haltpoint_planner.own_messages import Own
-from haltpoint_planner.prompting import answer, bounds, plan, reasoning, routing, tool_step
-from haltpoint_planner.prompting.context import Context
+from haltpoint_planner.prompting.context import Context, Question
 from haltpoint_planner.prompting.conversation import messages
-from haltpoint_planner.prompting.question import Question
+from haltpoint_planner.prompting.plan import bounds, plan
 from haltpoint_planner.prompting.results import filled, frame
+from haltpoint_planner.prompting.steps import answer, due_turn, free_turn, routing_turn
 from haltpoint_planner.prompting.tool_forms import form_of
 from haltpoint_planner.prompting.turns import place_of
 
@@ -25,12 +25,12 @@ _PART: Final = 3
 """The provider's own messages may have this part of a prompt."""
 
 _KINDS: Final[dict[ThoughtKind, Callable[[Context], Question]]] = {
-    ThoughtKind.BOUNDS: bounds.question,
-    ThoughtKind.PLAN: plan.question,
-    ThoughtKind.ACT: tool_step.question,
-    ThoughtKind.REASON: reasoning.question,
-    ThoughtKind.ROUTE: routing.question,
-    ThoughtKind.ANSWER: answer.question,
+    ThoughtKind.BOUNDS: bounds,
+    ThoughtKind.PLAN: plan,
+    ThoughtKind.ACT: due_turn,
+    ThoughtKind.REASON: free_turn,
+    ThoughtKind.ROUTE: routing_turn,
+    ThoughtKind.ANSWER: answer,
 }
 
 
@@ -76,7 +76,7 @@ def _question(context: Context) -> Question:
     agent = context.agent
     is_turn = kind in (ThoughtKind.ACT, ThoughtKind.REASON)
     routes = is_turn and context.task.agent == SUPERVISOR
-    question = routing.question(context) if routes else _KINDS[kind](context)
+    question = routing_turn(context) if routes else _KINDS[kind](context)
     if agent is None or not agent.prompt or kind is ThoughtKind.BOUNDS:
         return question
     return replace(question, system=f"{agent.prompt}\n\n{question.system}")

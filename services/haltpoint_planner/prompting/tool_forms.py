@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from haltpoint.chain.checks.knowledge import origins_in_words
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint_planner.prompting.fitting import cut_text
+from haltpoint_planner.prompting.results import cut_text
 
 MOST_ITEMS: Final = 20
 """Items that a list of a reply may have: a small model that repeats itself comes to an end."""

@@ -22,8 +22,7 @@ from haltpoint.testing.conversation import Conversation
 from haltpoint_planner.exchange import Prompt
 from haltpoint_planner.prompting import prompts
 from haltpoint_planner.prompting.context import Context, Receipt
-from haltpoint_planner.prompting.fitting import shortened
-from haltpoint_planner.prompting.results import filled, frame
+from haltpoint_planner.prompting.results import filled, frame, shortened
 from haltpoint_planner.prompting.tool_forms import call_schema, form_of
 from tests.support.builders import OK, asks, failed, owing
 
