@@ -7,6 +7,7 @@ Each call has a task of its own.
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
@@ -41,35 +42,26 @@ NOT_PROCESSED: Final = "an entry could not be processed"
 _log = logs.get(__name__)
 
 
+@dataclass
 class Handlers:
     """What a worker does with what it reads. For one event loop; `leases` and `suspects` are for
     other threads too.
 
     `stopping` says whether the worker ends; `logs_actions`: each action has a line in the log.
-    `left_over` are calls that are over and hold their slots, as something of them does not end.
     """
 
-    def __init__(
-        self,
-        slots: Slots,
-        pipeline: Pipeline,
-        receipt_store: ReceiptStore,
-        dead_letters: DeadLetters,
-        stopping: Callable[[], bool],
-        *,
-        logs_actions: bool = False,
-    ) -> None:
-        self.slots = slots
-        self._pipeline = pipeline
-        self._receipt_store = receipt_store
-        self._dead_letters = dead_letters
-        self._jobs: dict[EntryRef, Job] = {}
-        self.left_over: set[Job] = set()
-        self._stopping = stopping
-        self._logs_actions = logs_actions
-        self._under_way: set[asyncio.Future[Any]] = set()
-        self._promised: dict[str, int] = {}
-        self._one_suspect = asyncio.Lock()
+    slots: Slots
+    pipeline: Pipeline
+    receipt_store: ReceiptStore
+    dead_letters: DeadLetters
+    stopping: Callable[[], bool]
+    logs_actions: bool = False
+    left_over: set[Job] = field(default_factory=set)
+    """Calls that are over and hold their slots, as something of them does not end."""
+    _jobs: dict[EntryRef, Job] = field(default_factory=dict)
+    _under_way: set[asyncio.Future[Any]] = field(default_factory=set)
+    _promised: dict[str, int] = field(default_factory=dict)
+    _one_suspect: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def handle(self, entries: list[Entry]) -> int | None:
         """Put entries into slots; a reader's call returns when its stream may be read again, and
@@ -177,7 +169,7 @@ class Handlers:
         """
         for job in jobs:  # those who watch its chain read that a worker had it
             words = f"its worker did not finish it: delivery {job.deliveries}"
-            self._receipt_store.show_progress(ProgressView(job.request.action_id, 0.0, words))
+            self.receipt_store.show_progress(ProgressView(job.request.action_id, 0.0, words))
         await asyncio.gather(*(self._work(job) for job in jobs if job.request.repeatable))
         for job in jobs:
             if not job.request.repeatable:
@@ -185,13 +177,13 @@ class Handlers:
 
     async def _work(self, job: Job) -> None:
         logs.ABOUT.set(job.ids)
-        logs.HIDDEN.set(partial(self._pipeline.hidden, job))
+        logs.HIDDEN.set(partial(self.pipeline.hidden, job))
         entry, stream = job.ref.entry, job.ref.stream
         try:
             if await self.slots.begin(suspect=job.deliveries > 1):
-                await self._record(job, await self._pipeline.work(job))
+                await self._record(job, await self.pipeline.work(job))
             else:
-                await self._receipt_store.release(job.lease)
+                await self.receipt_store.release(job.lease)
         except (*UNREACHABLE, RedisError) as error:
             # Nothing has begun: what has is recorded with more patience. It comes back after its
             # lease.
@@ -207,13 +199,13 @@ class Handlers:
         """
         job.if_blocked = None
         if finished is not None:
-            self._pipeline.memory.ended(finished)
+            self.pipeline.memory.ended(finished)
         while finished is not None and not job.lost:
             try:
-                status = await self._receipt_store.complete(finished)
+                status = await self.receipt_store.complete(finished)
             except (*UNREACHABLE, RedisError) as error:
                 _log.warning("a result cannot be recorded yet", reason=str(error))
-                if self._stopping():
+                if self.stopping():
                     return
                 await asyncio.sleep(_PAUSE)
             else:
@@ -227,15 +219,15 @@ class Handlers:
             _log.info("a late result was ignored", status=status.value)
         else:
             if job.effect is not None:
-                self._pipeline.effects.settle(job, finished)
+                self.pipeline.effects.settle(job, finished)
             # A tool that is not ours has no name: an order may name anything.
-            is_ours = self._pipeline.registry.find(job.request.tool) is not None
+            is_ours = self.pipeline.registry.find(job.request.tool) is not None
             tool = job.request.tool if is_ours else "?"
             took = finished.metadata.duration_ms if finished.metadata else 0
             metrics.observe_action(tool, error_type or outcome.next_action, took / 1000)
             sent, _, _ = job.ref.entry.partition("-")
             metrics.DISPATCH_LAG.observe(max(0, job.began_ms - int(sent)) / 1000)
-            if self._logs_actions:
+            if self.logs_actions:
                 log_action(job, finished)
         if job.span is not None:
             attributes = {conventions.NEXT_ACTION: outcome.next_action.value}
@@ -249,7 +241,7 @@ class Handlers:
         if running is None:
             self.left_over.discard(job)
             if job.place is not None:
-                self._pipeline.limits.leave(job)
+                self.pipeline.limits.leave(job)
             self.slots.end()
             return
         ref, tool = job.ref, job.request.tool
@@ -274,10 +266,10 @@ class Handlers:
         job = _read(entry)
         if isinstance(job, Rejected):
             loss = loss_of(entry.fields, job)
-            await self._dead_letters.add(ref, reason, words, about=loss)
+            await self.dead_letters.add(ref, reason, words, about=loss)
         else:
             dead = DeadAction(job.request.action_id, job.request.attempt, words, job.trace)
-            await self._dead_letters.add(ref, reason, words, about=dead)
+            await self.dead_letters.add(ref, reason, words, about=dead)
         _log.warning(
             "an entry is now a dead letter", entry=entry.id, stream=entry.stream, reason=reason
         )

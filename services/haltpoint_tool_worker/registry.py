@@ -21,8 +21,7 @@ from haltpoint.runtime.config.settings import Settings
 from haltpoint.tools import Tool, tools_in
 from haltpoint.tools.hooks import Hook, Moment
 from haltpoint.tools.undo import undoing
-from haltpoint_tool_worker.hooks.builtin import approvals
-from haltpoint_tool_worker.hooks.loading import HookChain, load_hooks
+from haltpoint_tool_worker.hooks import HookChain, approvals, load_hooks
 from haltpoint_tool_worker.importing import import_tools
 from haltpoint_tool_worker.skills import check_skills, skills_in
 from haltpoint_tool_worker.targets import marked

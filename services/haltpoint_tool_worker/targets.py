@@ -61,9 +61,8 @@ def is_named(name: str, names: Targets) -> bool:
     `recipient_id`.
     """
     words = words_of(name)
-    if _fits(words, names.remove):
-        return False
-    return _fits(words, names.names) or _fits(words, names.add)
+    has = _fits(words, (*names.names, *names.add))
+    return has and not _fits(words, names.remove)
 
 
 def _fits(words: str, globs: Iterable[str]) -> bool:

@@ -26,12 +26,12 @@ from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.tools import Ctx, Tool
 from haltpoint.tools.reconcile import NOT_HAPPENED, Happened
 from haltpoint.tools.undo import undo_key
+from haltpoint_tool_worker import hooks
 from haltpoint_tool_worker.admission.calls import ToolCall
 from haltpoint_tool_worker.admission.effects import EffectKeys, effect_of
 from haltpoint_tool_worker.admission.judges import judge
 from haltpoint_tool_worker.admission.preview import SECONDS
-from haltpoint_tool_worker.hooks import builtin
-from haltpoint_tool_worker.hooks.loading import NO_HOOKS
+from haltpoint_tool_worker.hooks import NO_HOOKS
 from haltpoint_tool_worker.registry import NO_DEPS, Registry
 from haltpoint_tool_worker.results.classify import misfit, read_exception
 from haltpoint_tool_worker.results.failures import Cause, Effects, judged
@@ -110,16 +110,16 @@ class Admission:
         job.repeatable = job.request.repeatable and tool.spec.repeatable
         if tool.spec.internal and not tool.spec.undoes:
             words = f"{name} is internal: no plan and no model may call it"
-            raise _refused_by(job, builtin.INTERNAL, refused(ErrorType.BLOCKED, words))
+            raise _refused_by(job, hooks.INTERNAL, refused(ErrorType.BLOCKED, words))
         seconds = _seconds(job)
         if len(text) > MAX_ARGUMENTS:
             words = f"the arguments have more than {MAX_ARGUMENTS} bytes"
-            raise _refused_by(job, builtin.ARGUMENTS, refused(ErrorType.VALIDATION, words))
+            raise _refused_by(job, hooks.ARGUMENTS, refused(ErrorType.VALIDATION, words))
         try:
             arguments = tool.parse(text)
         except BaseException as error:  # noqa: BLE001 - also what a validator of the tool's author raises
             failure = judged(misfit(error), Effects.NOT_STARTED, name)
-            raise _refused_by(job, builtin.ARGUMENTS, read_failure(failure)) from None
+            raise _refused_by(job, hooks.ARGUMENTS, read_failure(failure)) from None
         reasons = job.request.reasons or ()
         if tool.spec.destructive and tool.spec.plan is None:
             # A destructive tool asks (G1); of a skill with steps each call is asked about itself.
@@ -184,5 +184,5 @@ def _seconds(job: Job) -> float:
 
 
 def _refused_by(job: Job, hook: str, reading: Reading) -> RefusedError:
-    job.records.append(builtin.refused_by(hook))
+    job.records.append(hooks.refused_by(hook))
     return RefusedError(reading)

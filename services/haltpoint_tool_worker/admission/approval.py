@@ -21,7 +21,7 @@ from haltpoint.contracts.results import (
 from haltpoint.runtime.store.receipts import ClaimStatus
 from haltpoint.tools.hooks import Ask
 from haltpoint_tool_worker.admission.calls import ToolCall
-from haltpoint_tool_worker.hooks.builtin import RuleAsk
+from haltpoint_tool_worker.hooks import RuleAsk
 from haltpoint_tool_worker.results.reading import Reading, refused
 
 _FIX: Final = "Its code must continue when ctx.confirmed is true."

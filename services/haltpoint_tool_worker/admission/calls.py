@@ -11,7 +11,7 @@ from haltpoint.contracts.reasons import Reason, Source, SourceKind
 from haltpoint.tools import Ctx, Tool, hook
 from haltpoint_tool_worker.admission.effects import Effect
 from haltpoint_tool_worker.admission.preview import Shown
-from haltpoint_tool_worker.hooks.loading import HookChain
+from haltpoint_tool_worker.hooks import HookChain
 from haltpoint_tool_worker.running.job import Job
 
 

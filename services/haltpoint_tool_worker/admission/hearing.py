@@ -23,7 +23,7 @@ from haltpoint.runtime.streams.wire import too_deep
 from haltpoint.tools import hook
 from haltpoint.tools.hooks import Hook
 from haltpoint_tool_worker.admission.calls import ToolCall
-from haltpoint_tool_worker.hooks.builtin import Reported
+from haltpoint_tool_worker.hooks import Reported
 from haltpoint_tool_worker.results.classify import classify, misfit, stack_of
 from haltpoint_tool_worker.results.data import json_of
 from haltpoint_tool_worker.results.failures import Cause

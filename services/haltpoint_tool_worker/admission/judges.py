@@ -16,12 +16,12 @@ from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
 from haltpoint.contracts.results import ErrorType, HookVerdict
 from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.tools import Tool
+from haltpoint_tool_worker import hooks
 from haltpoint_tool_worker.admission.approval import asked_by, question
 from haltpoint_tool_worker.admission.calls import ToolCall
 from haltpoint_tool_worker.admission.effects import EffectKeys
 from haltpoint_tool_worker.admission.hearing import Hearing
 from haltpoint_tool_worker.admission.preview import Shown, take_preview
-from haltpoint_tool_worker.hooks import builtin
 from haltpoint_tool_worker.results.reading import RefusedError, refused
 from haltpoint_tool_worker.running.job import Job
 
@@ -71,7 +71,7 @@ async def _origins(call: ToolCall, receipt_store: ReceiptStore) -> None:
     changed = [hook.name for hook in records if hook.verdict is HookVerdict.MODIFY]
     if changed:
         words += f" that it has since {', '.join(changed)} changed the arguments"
-    records.append(builtin.refused_by(builtin.PROVENANCE))
+    records.append(hooks.refused_by(hooks.PROVENANCE))
     refusal = refused(ErrorType.BLOCKED, f"{spec.name} was not called: {words}")
     raise RefusedError(refusal)
 

@@ -5,7 +5,8 @@ What workers have to agree on is in Redis. A tool without limits asks nothing th
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 from typing import Any
@@ -30,23 +31,23 @@ from haltpoint_tool_worker.running.job import Job
 _log = logs.get(__name__)
 
 
+@dataclass
 class Limits:
     """For all calls of a worker to tools with limits. `consumer` is its name."""
 
-    def __init__(self, store: LimitStore, consumer: str) -> None:
-        self._store = store
-        self._consumer = consumer
-        self._serial = count()
-        self._places: dict[str, Place] = {}
+    store: LimitStore
+    consumer: str
+    _serial: Iterator[int] = field(default_factory=count)
+    _places: dict[str, Place] = field(default_factory=dict)
 
     async def enter(self, job: Job, spec: ToolSpec) -> None:
         """Wait for the call's moment when it is near. Raises RefusedError for one that comes back
         later, and redis-py's errors. What it takes is the job's until `leave`.
         """
         request, patience = job.request, PATIENCE
-        caller = f"{request.action_id} {self._consumer} {next(self._serial)}"
+        caller = f"{request.action_id} {self.consumer} {next(self._serial)}"
         ask = partial(
-            self._store.reserve, spec, request.action_id, caller, request.tenant, request.deadline
+            self.store.reserve, spec, request.action_id, caller, request.tenant, request.deadline
         )
         reserved = await ask()
         while reserved.turn is Turn.REST:
@@ -71,7 +72,7 @@ class Limits:
         if job.place is not None:
             del self._places[job.place.caller]
             seconds = time.monotonic() - job.placed_at
-            self._store.give_back(job.place, seconds).add_done_callback(ignored)
+            self.store.give_back(job.place, seconds).add_done_callback(ignored)
             job.place = None
 
     def places(self) -> Sequence[Place]:

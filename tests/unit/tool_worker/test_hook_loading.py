@@ -12,7 +12,7 @@ from haltpoint import hook
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.tools import DeclarationError
 from haltpoint.tools.hooks import Moment
-from haltpoint_tool_worker.hooks.loading import load_hooks
+from haltpoint_tool_worker.hooks import load_hooks
 from haltpoint_tool_worker.registry import load
 
 TOOLS = """
@@ -85,7 +85,7 @@ def test_h4_a_hook_that_is_found_twice_runs_once(modules: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "words"),
     [
-        ("made_hooks", "it does not name a hook"),
+        ("made_hooks", "it does not name a function"),
         ("made_broken:check", "RuntimeError: not today"),
         ("made_hooks:no_hook", "it does not name a hook"),
     ],

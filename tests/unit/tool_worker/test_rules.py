@@ -17,7 +17,7 @@ from haltpoint.contracts.people.approval_rules import ApprovalRule
 from haltpoint.contracts.reasons import Source, SourceKind
 from haltpoint.contracts.results import NextAction
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint_tool_worker.hooks.builtin import applies, approvals
+from haltpoint_tool_worker.hooks import applies, approvals
 from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.skills import skills_in
 from tests.unit.tool_worker.calling import question_of

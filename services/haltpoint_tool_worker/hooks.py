@@ -1,26 +1,47 @@
-"""The hooks that every tool has (CONTRACT H3), and the one that an operator writes as data (G4).
+"""Hooks in the worker: where they come from (CONTRACT H4), which is tools modules, dotted paths in
+HALTPOINT_HOOKS, and installed packages; those that every tool has (H3); and the one that an
+operator writes as data (G4).
 
-The first are the worker's own steps, written where they cost least; a receipt has one that refused.
-The rules of the policy file are a pre-hook like any other, behind all others: it judges the call as
-it would run. A value that cannot be compared, a text with a number for one, or that is not there,
-never lets a call through: the condition holds for a rule that asks or refuses, and does not for one
-that passes.
+Those of every tool are the worker's own steps, written where they cost least; a receipt has one
+that refused. The rules of the policy file are a pre-hook like any other, behind all others: it
+judges the call as it would run. A value that cannot be compared, a text with a number for one, or
+that is not there, never lets a call through: the condition holds for a rule that asks or refuses,
+and does not for one that passes.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 from itertools import chain
+from types import ModuleType
 from typing import Any, Final
 
 from haltpoint.chain.model.references import covers, path_of, path_text, walk
 from haltpoint.chain.model.schemas import defaults
+from haltpoint.contracts.base import value
 from haltpoint.contracts.people.answerers import ANYONE, Answerers
 from haltpoint.contracts.people.approval_rules import ApprovalRule, Condition, Verdict
 from haltpoint.contracts.reasons import Source, SourceKind
 from haltpoint.contracts.results import HookRecord, HookVerdict
 from haltpoint.contracts.written import fits
+from haltpoint.runtime.config import dotted_path
+from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.tools import Ctx, hook
-from haltpoint.tools.hooks import Hook, Moment
+from haltpoint.tools.hooks import Hook, Moment, hook_of, hooks_in
+
+GROUP: Final = "haltpoint.hooks"
+"""The group of entry points; each names one hook, `module:function`."""
+
+
+@value
+class HookChain:
+    """The hooks of one tool, each list in the order in which it runs."""
+
+    pre: Sequence[Hook] = ()
+    post: Sequence[Hook] = ()
+
+
+NO_HOOKS: Final = HookChain()
 
 INTERNAL: Final = "builtin:internal"
 """Refuses a tool that no plan and no model may call (`admit.py`)."""
@@ -34,6 +55,28 @@ APPROVALS: Final = "builtin:approvals"
 _SECONDS: Final = 5.0
 _DECLARED: Final = Source(source=SourceKind.CONTEXT)
 """Of a declared default."""
+
+
+def load_hooks(modules: Iterable[ModuleType], paths: Sequence[str]) -> tuple[Hook, ...]:
+    """Every hook once, by order and name, so that all workers run them alike. Raises HaltpointError
+    HP-032.
+    """
+    hooks = list(chain.from_iterable(map(hooks_in, modules)))
+    hooks += map(_at, paths)
+    for point in entry_points(group=GROUP):
+        role = f"hook of the entry point {point.name!r} of group {GROUP},"
+        hooks.append(_at(point.value, role))
+    each_once = {id(each): each for each in hooks}
+    return tuple(sorted(each_once.values(), key=lambda each: (each.order, each.name)))
+
+
+def _at(path: str, role: str = "hook") -> Hook:
+    found = hook_of(dotted_path.function(path, "HP-032", role))
+    if found is None:
+        what = f"the {role} {path} cannot be loaded"
+        remedy = "Decorate the function: @hook.pre(...) or @hook.post(...)"
+        raise HaltpointError("HP-032", what, "it does not name a hook", remedy)
+    return found
 
 
 def refused_by(name: str) -> HookRecord:
@@ -126,13 +169,13 @@ def _fits(rule: ApprovalRule, call: hook.Call, place: str) -> bool:
     path = path_of(place)
     filled = {**defaults(call.spec.parameters), **call.arguments}
     verdicts = []
-    for at, value in walk(filled):
+    for at, given in walk(filled):
         if len(at) != len(path) or not covers(path, at):
             continue
         is_default = path[0] not in call.arguments
         source = _DECLARED if is_default else call.sources.get(path_text(at))
         try:
-            verdicts.append(_holds(condition, value, source))
+            verdicts.append(_holds(condition, given, source))
         except TypeError:
             verdicts.append(not passes)
     if passes:
