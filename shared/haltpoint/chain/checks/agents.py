@@ -18,7 +18,7 @@ from haltpoint.chain.model.limits import Tools
 from haltpoint.chain.model.references import reached
 from haltpoint.chain.model.state import Chain
 from haltpoint.chain.model.work import Work
-from haltpoint.contracts.base import JsonObject, Strings, action_of, levels_of, value
+from haltpoint.contracts.base import JsonObject, action_of, levels_of, value
 from haltpoint.contracts.events import ActionProposed, ThoughtFailed
 from haltpoint.contracts.people.phrases import count
 from haltpoint.contracts.tools import ToolKind, ToolSpec
@@ -76,9 +76,7 @@ def assigned_to(task: Task, agents: Agents) -> Task:
 
 def is_left_open(chain: Chain) -> bool:
     """Whether the task of a root leaves open who works on it."""
-    if chain.task.agent is not None:
-        return False
-    return action_of(chain.id) is None
+    return chain.task.agent is None and action_of(chain.id) is None
 
 
 def strategy_for(chain: Chain, agents: Agents) -> Strategy | None:
@@ -163,11 +161,6 @@ def _handing_on(
         queue="",
         inside=tuple(inside),
     )
-
-
-def targets_of(spec: ToolSpec) -> Strings:
-    """The agents that a call of `route` may name."""
-    return tuple(spec.parameters["properties"]["target_agent"]["enum"])
 
 
 def hand_on_fault(work: Work, name: str) -> str | None:

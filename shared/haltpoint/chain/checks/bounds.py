@@ -70,10 +70,9 @@ def merged(work: Work, reading: Bounds | None) -> ChainBounds:
         is_softened = name == "forbidden" and not wanted.isdisjoint(bound.tools)
         lists["ask_before" if is_softened else name].append(bound)
     barred = tools_of(lists["forbidden"])
-    required = lists.pop("required_tools")
-    due = [bound for bound in required if not barred.issuperset(bound.tools)]
-    others = {name: tuple(bounds) for name, bounds in lists.items()}
-    return ChainBounds(required_tools=tuple(due), **others)
+    required = lists["required_tools"]
+    lists["required_tools"] = [bound for bound in required if not barred.issuperset(bound.tools)]
+    return ChainBounds(**{name: tuple(bounds) for name, bounds in lists.items()})
 
 
 def tools_of(bounds: Iterable[Bound]) -> set[str]:

@@ -8,7 +8,7 @@ which brought it. Receipts that a chain knows are made known to those below it a
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from typing import Any, Final, Self
@@ -136,8 +136,6 @@ class Known:
     """The user's own, with a sign between two of them that no phrase holds."""
     documents: Sequence[Document]
     """What was given with the task before receipts, and these in their order."""
-    wholes: dict[Any, Source | None] = field(default_factory=dict)
-    """The sources that `whole` has found; each value is looked for once."""
 
     @classmethod
     def of(cls, work: Work) -> Self:
@@ -164,12 +162,11 @@ class Known:
 
     def whole(self, value: Any) -> Source | None:
         """The source of a value that is known. No text is searched for one that is not."""
-        if value not in self.wholes:
-            text = form(value)
-            goal = Source(source=SourceKind.GOAL) if holds(self.words, text) else None
-            wholes = (document.whole(text) for document in self.documents)
-            self.wholes[value] = goal or next(filter(None, wholes), None)
-        return self.wholes[value]
+        text = form(value)
+        if holds(self.words, text):
+            return Source(source=SourceKind.GOAL)
+        wholes = (document.whole(text) for document in self.documents)
+        return next(filter(None, wholes), None)
 
     def has_origin(self, value: Any, origins: Strings) -> bool:
         """Whether a value is at one of these origins (C6): in the user's words, a receipt of its

@@ -101,7 +101,7 @@ def begin_assigned(work: Work) -> Next | None:
         take_bounds(work, None)
     if not task.open_ended:
         return think_ahead(work, ThoughtKind.PLAN)
-    is_given = None not in msgspec.structs.asdict(task.bounds or Bounds()).values()
+    is_given = None not in msgspec.structs.astuple(task.bounds or Bounds())
     is_read = task.mode is Mode.OFF or task.asked is not None or is_given
     if not is_read and nameable(tools, task):
         return think_ahead(work, ThoughtKind.BOUNDS)

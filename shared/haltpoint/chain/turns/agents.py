@@ -21,7 +21,6 @@ from haltpoint.chain.checks.agents import (
     route_in,
     router,
     strategy_for,
-    targets_of,
     with_agents,
 )
 from haltpoint.chain.checks.calls import CheckedCall
@@ -168,7 +167,7 @@ def _takers(work: Work) -> tuple[str, ...]:
     spec = work.world.tools.get(ROUTE)
     if spec is None or hand_on_fault(work, ROUTE) is not None:
         return ()
-    return targets_of(spec)
+    return tuple(spec.parameters["properties"]["target_agent"]["enum"])
 
 
 def _ask_who(work: Work, index: int, words: str) -> Question:

@@ -148,9 +148,9 @@ TOO_LATE: Final = failed(Code.TOO_LATE, "the chain's deadline has passed")
 
 def complete(work: Work, end: Completed) -> None:
     """The chain is over, and no promise was broken; one that was left out is told (C11)."""
-    left = not_done(work)
-    _say(work, End(answer=end.answer, not_done=left, unfinished=bool(left)))
-    details = {"unfinished": bool(left) or None}
+    is_unfinished = bool(not_done(work))
+    _say(work, End(answer=end.answer, unfinished=is_unfinished))
+    details = {"unfinished": is_unfinished or None}
     work.finish(ChainStatus.COMPLETED, FactType.CHAIN_COMPLETED, details)
 
 
@@ -213,10 +213,10 @@ def _end(work: Work, failure: Failure) -> None:
     fault = failure.fault or ErrorInfo(ErrorType.SERVER, words, recoverable=False)
     if failure.stopped is not None:
         by, reason = failure.stopped
-        _say(work, End(not_done=not_done(work)), fault)
+        _say(work, End(), fault)
         work.finish(ChainStatus.CANCELLED, FactType.CHAIN_CANCELLED, {"by": by, "reason": reason})
         return
-    _say(work, End(error=error, not_done=not_done(work)), fault)
+    _say(work, End(error=error), fault)
     work.finish(ChainStatus.FAILED, FactType.CHAIN_FAILED, asdict(error))
 
 
@@ -225,7 +225,8 @@ def _say(work: Work, end: End, fault: ErrorInfo | None = None) -> None:
     submitter's literal plan, which lets its actions go, views read the deeds off the receipts.
     """
     actions = () if is_submitters(work) else tuple(work.actions.values())
-    final = answer("", actions, work.dropped, end.not_done, work.world.spec, work.phrases)
+    due = not_done(work)
+    final = answer("", actions, work.dropped, due, work.world.spec, work.phrases)
     work.end = replace(end, deeds=final.deeds, not_done=final.not_done)
     action = action_of(work.id)
     if action is not None:

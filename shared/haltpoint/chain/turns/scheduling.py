@@ -88,15 +88,15 @@ def advance(work: Work, wanted: Next | None) -> None:
 def _dispatch(work: Work, wanted: Dispatch | StartChild) -> None:
     """Send an action, as the step's next one unless it was under way before."""
     action = wanted.action
-    told: dict[str, Any] = {"child": action.child} if action.child else {}
     if wanted.again:
-        told.setdefault("attempt", action.attempt)
         work.keep(action)
     else:
         work.begin(action)
     ledger.begin(work, action)
     work.outputs.append(wanted)
-    work.tell_action(FactType.ACTION_DISPATCHED, action, **told)
+    attempt = action.attempt if wanted.again else None
+    child = action.child or None
+    work.tell_action(FactType.ACTION_DISPATCHED, action, child=child, attempt=attempt)
 
 
 def _think(work: Work, wanted: ThoughtRequest) -> None:
