@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable
+from functools import partial
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Body, Header, Query, Response
@@ -17,7 +18,7 @@ from haltpoint.runtime.store.inbox import Verdict
 from haltpoint.runtime.views.queries import RequestQuery
 from haltpoint_gateway.answering import allowed, approves, faults_of
 from haltpoint_gateway.gateway import Answerer, Gateway, Here, Reader
-from haltpoint_gateway.people.answerers import check_answerer, is_theirs
+from haltpoint_gateway.people.answerers import check_answerer, is_theirs, may_answer
 from haltpoint_gateway.people.principal import Principal
 from haltpoint_gateway.problems import Problem, found
 from haltpoint_gateway.stars import Starred
@@ -33,14 +34,11 @@ router = APIRouter(prefix="/v1/requests", tags=["requests"], route_class=Starred
 async def list_requests(
     gateway: Here, who: Reader, query: Annotated[RequestQuery, Query()]
 ) -> Page[RequestView]:
-    """Questions to people: the open ones unless `status` says otherwise; urgent ones first,
-    then by deadline.
+    """Questions that this key's person may answer: the open ones unless `status` says otherwise;
+    urgent ones first, then by deadline.
     """
-
-    def is_wanted(request: RequestView) -> bool:
-        return not query.mine or is_theirs(who, request)
-
-    return await gateway.views.requests(query, who.can_see, is_wanted)
+    is_wanted = is_theirs if query.mine else may_answer
+    return await gateway.views.requests(query, who.can_see, partial(is_wanted, who))
 
 
 @router.get("/{request_id}")

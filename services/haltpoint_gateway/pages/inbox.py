@@ -14,13 +14,13 @@ from haltpoint.chain.checks.answer import deed_words
 from haltpoint.contracts.base import JsonObject, chain_of, value
 from haltpoint.contracts.people.keys import Scope
 from haltpoint.contracts.tools import ToolSpec
-from haltpoint.contracts.views.chains import Page, RequestView
+from haltpoint.contracts.views.chains import RequestView
 from haltpoint.runtime.views.queries import RequestQuery
 from haltpoint_gateway.api import requests as api
 from haltpoint_gateway.pages.answers import Forms, answer_of, forms_of, reaches, ways
 from haltpoint_gateway.pages.door import Form, Typed
 from haltpoint_gateway.pages.visit import Looks, Searched, Visit, to_chain
-from haltpoint_gateway.people.answerers import is_theirs, may_answer, who_may
+from haltpoint_gateway.people.answerers import may_answer, who_may
 from haltpoint_gateway.problems import Problem, no_such
 
 router = APIRouter(prefix="/inbox")
@@ -55,7 +55,8 @@ class _Case:
 @router.get("")
 async def inbox(visit: Looks, query: _Wanted) -> HTMLResponse:
     """The questions, urgent ones first."""
-    return await visit.list("inbox", query, await questions(visit, query))
+    asked = await api.list_requests(visit.gateway, visit.who, query)
+    return await visit.list("inbox", query, asked)
 
 
 @router.post("")
@@ -69,7 +70,8 @@ async def answer_several(visit: Looks, query: _Wanted, form: Form) -> Response:
         except Problem as problem:
             faults.append(str(problem))
     if faults:
-        return await visit.list("inbox", query, await questions(visit, query), faults=faults)
+        asked = await api.list_requests(visit.gateway, visit.who, query)
+        return await visit.list("inbox", query, asked, faults=faults)
     return RedirectResponse(f"/inbox?{urlencode(query.filters())}", 303)
 
 
@@ -150,21 +152,10 @@ def _difference(shown: JsonObject) -> list[str]:
     return [*difflib.ndiff(before.splitlines(), now.splitlines())] if before else []
 
 
-async def questions(visit: Visit, query: RequestQuery) -> Page[RequestView]:
-    """The questions that this person may answer; an admin sees all."""
-    who = visit.who
-
-    def is_wanted(request: RequestView) -> bool:
-        return is_theirs(who, request) if query.mine else who.admin or may_answer(who, request)
-
-    return await visit.gateway.views.requests(query, who.can_see, is_wanted)
-
-
 async def _next(visit: Visit, answered: str) -> RedirectResponse:
     """The way on behind an answer: to the next question that this person may answer, or to the
     inbox.
     """
-    page = await questions(visit, RequestQuery())
-    others = (request for request in page.items if request.id != answered)
-    path = next((f"/{other.id}" for other in others if may_answer(visit.who, other)), "")
+    page = await api.list_requests(visit.gateway, visit.who, RequestQuery())
+    path = next((f"/{other.id}" for other in page.items if other.id != answered), "")
     return RedirectResponse(f"/inbox{path}?answered={answered}", 303)

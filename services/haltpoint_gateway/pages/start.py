@@ -13,10 +13,10 @@ from haltpoint.contracts.people.keys import Scope
 from haltpoint.contracts.work.tasks import Mode, Task
 from haltpoint.runtime.views.queries import ChainQuery, RequestQuery
 from haltpoint_gateway.api.chains import list_chains
+from haltpoint_gateway.api.requests import list_requests
 from haltpoint_gateway.api.tasks import submit
 from haltpoint_gateway.gateway import Here
 from haltpoint_gateway.pages.door import COOKIE, LASTS, Form, Typed, cookie_of, fitting
-from haltpoint_gateway.pages.inbox import questions
 from haltpoint_gateway.pages.looks import html
 from haltpoint_gateway.pages.visit import Looks, Visit, to_chain
 from haltpoint_gateway.pages.words import WORDS
@@ -37,7 +37,7 @@ _LOCAL = re.compile(r"/(?:[^/\\].*)?")
 @router.get("/")
 async def start(visit: Looks) -> HTMLResponse:
     """What waits for people, and what happened last; of an empty system what to do next."""
-    asked = await questions(visit, RequestQuery(limit=_SHOWN))
+    asked = await list_requests(visit.gateway, visit.who, RequestQuery(limit=_SHOWN))
     chains = await list_chains(visit.gateway, visit.who, ChainQuery(limit=_SHOWN))
     tools = await visit.tools()
     return visit.html(

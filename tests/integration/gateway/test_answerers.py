@@ -179,6 +179,14 @@ async def test_a_person_finds_what_is_for_them_and_what_they_have_taken(system: 
         return sorted(item["id"] for item in reply.json()["items"])
 
     assert await mine() == [for_finance]
+    for who, theirs in (
+        (ann, {for_all, for_finance}),
+        (await person(system, "bob"), {for_all, for_bob}),
+        (await system.key(None, Scope.ADMIN, name="boss"), {for_all}),
+        ({}, {for_all, for_finance, for_bob}),
+    ):
+        reply = await system.http.get("/v1/requests", headers=who)
+        assert {item["id"] for item in reply.json()["items"]} == theirs
     await act(system, for_all, "claim", ann)
     assert await mine() == sorted([for_all, for_finance])
     reply = await system.http.get("/v1/requests", params={"to": "bob"})
