@@ -60,7 +60,7 @@ async def subscribed(
     consumer: str,
     *,
     max_records: int = 8,
-    has_lease: Callable[[str], bool] | None = None,
+    has_lease: Callable[[str], bool] = lambda _: False,
     alone: Alone = at_once,
     max_deliveries: int = 3,
 ) -> AsyncIterator[Subscription]:

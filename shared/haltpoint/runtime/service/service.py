@@ -114,7 +114,7 @@ class Service:
         max_records: int,
         on_exhausted: Exhausted,
         lease: float | None = None,
-        has_lease: Callable[[str], bool] | None = None,
+        has_lease: Callable[[str], bool] = lambda _: False,
         alone: Alone = at_once,
     ) -> Subscription:
         """Start to read `stream` (a whole key). `lease` in seconds, default: settings.lease. See

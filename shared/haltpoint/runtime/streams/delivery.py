@@ -117,7 +117,7 @@ class Subscription:
     max_deliveries: int
     on_exhausted: Exhausted
     on_group_lost: Callable[[str, str], Awaitable[None]]
-    has_lease: Callable[[str], bool] | None = None
+    has_lease: Callable[[str], bool] = lambda _: False
     alone: Alone = at_once
 
     def __post_init__(self) -> None:
@@ -330,9 +330,7 @@ class Subscription:
         await hand_back(self.redis, self.stream, self.consumer, ids, self.lease_ms)
 
     def _is_mine(self, entry_id: str) -> bool:
-        if entry_id in self._handled:
-            return True
-        return self.has_lease is not None and self.has_lease(entry_id)
+        return entry_id in self._handled or self.has_lease(entry_id)
 
 
 async def hand_back(

@@ -71,6 +71,8 @@ class StreamState:
     """Messages that readers have."""
     waited: float
     """Seconds since the oldest of both was written; 0 when there is no message."""
+    now: float
+    """The server's time in ms."""
 
 
 def without_tenants(queue: QueueState) -> QueueState:
@@ -99,14 +101,13 @@ async def read_stream(
         (seconds, us), *replies = await pipe.execute(
             raise_on_error=False  # a queue that no worker has read has no group
         )
-    lengths = replies[0::3]
-    pendings = replies[1::3]
-    oldest = replies[2::3]
+    lengths, pendings, oldest = (replies[place::3] for place in range(3))
     running = sum(pending["pending"] for pending in pendings if isinstance(pending, dict))
     waiting = max(0, sum(lengths) - running)
     now = seconds * 1000 + us / 1000
     begun = [int(entries[0][0].partition(b"-")[0]) for entries in oldest if entries]
-    return StreamState(waiting, running, (now - min(begun, default=now)) / 1000)
+    waited = (now - min(begun, default=now)) / 1000
+    return StreamState(waiting, running, waited, now)
 
 
 async def _read(
@@ -115,18 +116,17 @@ async def _read(
     resting_key, why_key = resting_keys(topology, name)
     stream = await read_stream(redis, topology, Stream.TOOLS, name)
     async with redis.pipeline(transaction=False) as pipe:
-        pipe.time()
         pipe.zrange(resting_key, 0, -1, withscores=True)
         pipe.hgetall(why_key)
         pipe.sismember(pauses.key_of(topology), name)
-        (seconds, us), resting, why, paused = await pipe.execute()
+        resting, why, paused = await pipe.execute()
     left_over = sum(worker.get("left_over", 0) for worker in _workers(services, name))
-    now = seconds * 1000 + us / 1000
     waits: defaultdict[str, list[float]] = defaultdict(list)
     for action, moment in resting:
-        if moment >= now - _LATE and action in why:
+        left = moment - stream.now
+        if left >= -_LATE and action in why:
             words = why[action].decode(errors="replace")
-            waits[words].append(max(0.0, moment - now) / 1000)
+            waits[words].append(max(0.0, left) / 1000)
     rests = tuple(Resting(words, len(waited), min(waited)) for words, waited in waits.items())
     counts = stream.waiting, stream.running
     return QueueState(name, *counts, rests, left_over, stream.waited, bool(paused))
