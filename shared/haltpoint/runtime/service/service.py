@@ -246,7 +246,7 @@ class Service:
         error = went_backwards(partition)
         _log.error(error.what, code=error.code, partition=partition, why=error.why, fix=error.fix)
         await self.tell(partition)
-        self.recovery.told(partition)
+        self.calls.continuity.told(partition)
 
     async def _renew_group(self, stream: str, group: str) -> None:
         """Make a consumer group that is gone anew, and what else may be gone with it."""

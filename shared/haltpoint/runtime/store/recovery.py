@@ -61,12 +61,6 @@ class Recovery(Side):
             self._calls.continuity.confirm(partition, mark)
         return bool(lost)
 
-    def told(self, partition: int) -> None:
-        """The server has heard all that this process knows of a loss."""
-        mark = self._calls.continuity.mark(partition)
-        if mark is not None:
-            self._calls.continuity.confirm(partition, mark)
-
     async def recall(self, partition: int, actions: Sequence[Recalled]) -> int:
         """Say which actions were started; returns how many of them the partition did not know."""
         unknown = 0

@@ -54,6 +54,10 @@ class Continuity:
         return partition in self._before
 
     def confirm(self, partition: int, mark: Mark) -> None:
-        """The server knows all up to this mark, or has been told what we know."""
+        """The server knows all up to this mark."""
         if self._before.get(partition) == mark:
             del self._before[partition]
+
+    def told(self, partition: int) -> None:
+        """The server has heard all that this process knows of a loss."""
+        self._before.pop(partition, None)

@@ -88,14 +88,9 @@ class Topology:
         await redis.hset(_DEPLOYMENT, "rows", FORM)
         streams: list[tuple[Stream, str]] = [(Stream.TOOLS, queue) for queue in queues]
         streams += [(stream, "") for stream in Stream if stream is not Stream.TOOLS]
-        pipeline = redis.pipeline(transaction=False)
         for partition in range(self.partitions):
             for stream, queue in streams:
-                key = self.stream(partition, stream, queue)
-                pipeline.xgroup_create(key, GROUP[stream], id="0", mkstream=True)
-        for reply in await pipeline.execute(raise_on_error=False):
-            if isinstance(reply, Exception) and not str(reply).startswith("BUSYGROUP"):
-                raise reply
+                await make_group(redis, self.stream(partition, stream, queue), GROUP[stream])
 
     async def restore(self, redis: Redis) -> None:
         """Write down again that the deployment is ours, whose server has lost it while we ran."""
