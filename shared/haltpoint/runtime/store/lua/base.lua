@@ -291,12 +291,9 @@ local function dead_letter(prefix, stream, entry, reason, detail, chain, id)
   return letter
 end
 
--- The feed's entry for new lines of logs, `<chain>:<n>` each; none when there are none. What is older than `age` ms goes.
-local function write_feed(run, age)
-  if run.lines[1] then
-    redis.call('XADD', run.prefix .. 'feed', 'MINID', '~', digits(real_now() - tonumber(age)), '*',
-      'lines', table.concat(run.lines, ' '))
-  end
+-- An entry of the feed: new `lines` of logs, `<chain>:<n>` each, or a chain that has `changed`. What is older than `age` ms goes.
+local function write_feed(prefix, age, name, words)
+  redis.call('XADD', prefix .. 'feed', 'MINID', '~', digits(real_now() - age), '*', name, words)
 end
 
 local DAYS_KEPT = 31 -- of counters: a month and the day that has begun

@@ -251,7 +251,9 @@ register('commit', function(prefix, args, feed_age, done)
     end
     reply[#reply + 1] = status
   end
-  write_feed(run, feed_age)
+  if run.lines[1] then
+    write_feed(prefix, feed_age, 'lines', table.concat(run.lines, ' '))
+  end
   keep_count(prefix, counts)
   finish_all(prefix, 'events', finished)
   if run.retention then

@@ -16,6 +16,6 @@ register('feedback', function(prefix, _, chain, head, tail, field)
   if field ~= '' then
     keep_count(prefix, { [field] = 1 })
   end
-  write_feed({ prefix = prefix, lines = { chain .. ':' .. length - 1 } }, DAY)
+  write_feed(prefix, DAY, 'lines', chain .. ':' .. length - 1)
   return digits(length - 1)
 end)

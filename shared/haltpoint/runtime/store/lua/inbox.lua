@@ -24,8 +24,7 @@ end
 -- People at work on a question, who has voted and who has taken it, are no line of the log: those who look at its chain
 -- hear that something changed.
 local function show_people(prefix, id)
-  local chain = split(id)
-  redis.call('XADD', prefix .. 'feed', 'MINID', '~', digits(real_now() - DAY), '*', 'changed', chain)
+  write_feed(prefix, DAY, 'changed', (split(id)))
 end
 
 -- Whether another person has taken the question.

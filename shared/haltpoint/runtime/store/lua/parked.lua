@@ -82,8 +82,7 @@ end
 local function is_call(prefix, chain, name, text, queues)
   local entry, state = string.match(text, '^(%S+) %d+ %d+ %d (%S+) %S+$')
   if state == STATE.CHILD then
-    local step, number = string.match(name, '^(.+)%.(%d+)$')
-    return lives(prefix, chain .. '~' .. step .. '-' .. number)
+    return lives(prefix, chain .. '~' .. string.gsub(name, '^(.+)%.(%d+)$', '%1-%2'))
   end
   return entry and entry ~= NONE and not has_receipt(prefix, chain, name) and is_there(prefix, entry, queues)
 end

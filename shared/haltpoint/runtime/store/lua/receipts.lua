@@ -106,16 +106,16 @@ end)
 register('complete', function(prefix, args, consumer)
   local reply, finished = {}, {}
   for i = 2, #args, 9 do
-    local stream, entry, id, epoch, in_doubt, outcome, data, head, tail = unpack(args, i, i + 8)
-    local chain, name = split(id)
+    local stream, entry, outcome, data = args[i], args[i + 1], args[i + 5], args[i + 6]
+    local chain, name = split(args[i + 2])
     local action, ended = read_action(prefix, chain, name)
     local status = 'stale'
-    if holds(action, entry, epoch) and holder_of(prefix, stream, entry) == consumer then
+    if holds(action, entry, args[i + 3]) and holder_of(prefix, stream, entry) == consumer then
       status = 'again'
-      if record(prefix, chain, name, in_doubt == '1' and KIND.IN_DOUBT or KIND.RECEIPT, outcome, data) then
+      if record(prefix, chain, name, args[i + 4] == '1' and KIND.IN_DOUBT or KIND.RECEIPT, outcome, data) then
         status = 'recorded'
         if not FINAL[ended] then
-          add(prefix, 'events', head .. outcome .. tail, data)
+          add(prefix, 'events', args[i + 7] .. outcome .. args[i + 8], data)
         end
       end
     elseif action and has_receipt(prefix, chain, name) then
