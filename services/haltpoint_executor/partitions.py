@@ -29,6 +29,8 @@ from haltpoint_executor.world import ServerClock
 
 BATCH: Final = 64
 """Events that are decided on and committed together at most."""
+_TIMERS: Final = 100
+"""Timers that go off together at most."""
 
 _log = logs.get(__name__)
 
@@ -146,9 +148,9 @@ class Partitions:
     async def _fire_due(self, partition: int, clock: ServerClock) -> None:
         """Tell each chain whose timer is due (R1), and set the clock by the server's."""
         while True:
-            fired = await self._parts.store.fire_due(partition)
+            fired = await self._parts.store.fire_due(partition, _TIMERS)
             clock.told(fired.now)
-            if not fired.count:
+            if fired.count < _TIMERS:
                 return
 
     def _keep(self, partition: int) -> None:

@@ -16,7 +16,7 @@ from haltpoint.runtime.store.limits.effects import OwnEffect
 from haltpoint.runtime.store.limits.reserving import Place
 from haltpoint.runtime.store.receipts import Finished, Lease
 from haltpoint.runtime.streams.topology import EntryRef
-from haltpoint_tool_worker.running.runner import Ended, Run, Runnable, Stopped, run_beside
+from haltpoint_tool_worker.running.runner import Ended, Run, Runnable, Stopped
 
 
 class Job(Struct, eq=False):
@@ -109,7 +109,7 @@ class Job(Struct, eq=False):
         self.runs.append(run)
         if self.over is not None:
             run.stop(self.over)
-        return await run_beside(run, arguments)
+        return await run.result(arguments)
 
     def stopped(self) -> bool:
         """Whether the result of what runs is of no use any more. For any thread."""

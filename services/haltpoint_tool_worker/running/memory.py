@@ -66,12 +66,13 @@ class Memory:
         """What is remembered of a partition."""
         recalled: list[Recalled] = []
         for action, call in self._calls.items():
+            if call.partition != partition:
+                continue
             receipt = ""
             if call.finished is not None:
                 outcome = encode(recorded_outcome(call.finished)).decode()
                 receipt = Receipt(Kind.RECEIPT, outcome, call.finished.data).text
-            if call.partition == partition:
-                recalled.append(Recalled(action, call.attempt, call.digest, call.token, receipt))
+            recalled.append(Recalled(action, call.attempt, call.digest, call.token, receipt))
         return recalled
 
     def effects(self) -> list[tuple[str, str, str | None]]:

@@ -79,6 +79,26 @@ class Run(Struct, eq=False):
     """Nothing of it runs any more."""
     when_gone: Callable[[], None] | None = None
 
+    async def result(self, arguments: dict[str, Any]) -> Ended:
+        """Call it beside us; how it ended. Returns when its time is over and a moment, or when it
+        is stopped. Never raises what it raises.
+        """
+        what, loop = self.what, asyncio.get_running_loop()
+        if self.ended.done():
+            self.gone = True
+        elif what.is_async:
+            self.task = loop.create_task(self._await(arguments))
+            self.task.add_done_callback(self._end_if_cancelled)
+        else:
+            inside = partial(copy_context().run, self._call, arguments, loop)
+            # A daemon: one that never ends does not keep the process alive.
+            threading.Thread(target=inside, name=what.name, daemon=True).start()
+        timer = loop.call_at(self.until, self.stop, Stopped.TIMED_OUT)
+        try:
+            return await self.ended
+        finally:
+            timer.cancel()
+
     def stop(self, why: Stopped) -> None:
         """Wait for it no longer than a moment. A thread cannot be cancelled: it has that moment
         when its chain was cancelled, which its context says.
@@ -110,55 +130,31 @@ class Run(Struct, eq=False):
         if self.stopped is not None and not self.ended.done():
             self.ended.set_result(self.stopped)
 
+    async def _await(self, arguments: dict[str, Any]) -> None:
+        try:
+            answer: Returned | Raised = Returned(await self.what.function(**arguments))
+            # The loop did not turn, or it would have been stopped.
+            is_over = asyncio.get_running_loop().time() > self.until + _JITTER
+            self.late = is_over and self.stopped is None
+        except BaseException as error:  # noqa: BLE001 - a tool's SystemExit must not end the worker
+            answer = Raised(error)
+        self.finish(answer)
 
-async def run_beside(run: Run, arguments: dict[str, Any]) -> Ended:
-    """Call it beside us. Returns when its time is over and a moment, or when it is stopped. Never
-    raises what it raises.
-    """
-    what, loop = run.what, asyncio.get_running_loop()
-    if run.ended.done():
-        run.gone = True
-    elif what.is_async:
-        run.task = loop.create_task(_await(run, arguments))
-        run.task.add_done_callback(partial(_end_if_cancelled, run))
-    else:
-        inside = partial(copy_context().run, _call, run, arguments, loop)
-        # A daemon: one that never ends does not keep the process alive.
-        threading.Thread(target=inside, name=what.name, daemon=True).start()
-    timer = loop.call_at(run.until, run.stop, Stopped.TIMED_OUT)
-    try:
-        return await run.ended
-    finally:
-        timer.cancel()
+    def _end_if_cancelled(self, task: "asyncio.Task[None]") -> None:
+        """A task may be cancelled before it begins."""
+        if task.cancelled():
+            self.finish(Raised(asyncio.CancelledError()))
 
-
-async def _await(run: Run, arguments: dict[str, Any]) -> None:
-    try:
-        answer: Returned | Raised = Returned(await run.what.function(**arguments))
-        # The loop did not turn, or it would have been stopped.
-        is_over = asyncio.get_running_loop().time() > run.until + _JITTER
-        run.late = is_over and run.stopped is None
-    except BaseException as error:  # noqa: BLE001 - a tool's SystemExit must not end the worker
-        answer = Raised(error)
-    run.finish(answer)
-
-
-def _end_if_cancelled(run: Run, task: "asyncio.Task[None]") -> None:
-    """A task may be cancelled before it begins."""
-    if task.cancelled():
-        run.finish(Raised(asyncio.CancelledError()))
-
-
-def _call(run: Run, arguments: dict[str, Any], loop: asyncio.AbstractEventLoop) -> None:
-    try:
-        value = run.what.function(**arguments)
-        answer: Returned | Raised = Returned(value)
-        if iscoroutine(value):
-            value.close()
-            answer = Raised(
-                MalformedResultError("it returned a coroutine: declare it with async def")
-            )
-    except BaseException as error:  # noqa: BLE001 - it has to reach the event loop
-        answer = Raised(error)
-    with suppress(RuntimeError):  # the loop is closed: the worker has ended before its tool
-        loop.call_soon_threadsafe(run.finish, answer)
+    def _call(self, arguments: dict[str, Any], loop: asyncio.AbstractEventLoop) -> None:
+        try:
+            value = self.what.function(**arguments)
+            answer: Returned | Raised = Returned(value)
+            if iscoroutine(value):
+                value.close()
+                answer = Raised(
+                    MalformedResultError("it returned a coroutine: declare it with async def")
+                )
+        except BaseException as error:  # noqa: BLE001 - it has to reach the event loop
+            answer = Raised(error)
+        with suppress(RuntimeError):  # the loop is closed: the worker has ended before its tool
+            loop.call_soon_threadsafe(self.finish, answer)

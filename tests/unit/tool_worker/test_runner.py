@@ -10,7 +10,7 @@ from haltpoint.runtime.streams.wire import encode
 from haltpoint.tools import MalformedResultError, Tool, register
 from haltpoint_tool_worker.results.classify import classify
 from haltpoint_tool_worker.results.reading import read_failure
-from haltpoint_tool_worker.running.runner import Raised, Returned, Run, Stopped, run_beside
+from haltpoint_tool_worker.running.runner import Raised, Returned, Run, Stopped
 from tests.unit.tool_worker import hostile
 from tests.unit.tool_worker.calling import fault_of
 
@@ -21,7 +21,7 @@ async def run(
     loop = asyncio.get_running_loop()
     begun = Run(what, loop.create_future(), loop.time() + seconds)
     started(begun)
-    return await run_beside(begun, {})
+    return await begun.result({})
 
 
 def raising(make: Callable[[], BaseException], *, is_async: bool) -> Tool:
