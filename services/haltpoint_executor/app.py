@@ -26,9 +26,13 @@ def _parts(here: Service) -> Parts:
     policy = policy_of(limits, file, phrases, settings.lease)
     catalogue = ToolCatalogue(here.calls, here.topology, file.blocked_tools)
     world = CurrentWorld(catalogue, agents_file.read(settings.agents_file), policy)
-    dead_letters = DeadLetters(here.calls, here.topology)
-    tracing = telemetry.start_tracing(Party.EXECUTOR.value)
-    return Parts(store, ChainCache(), world, dead_letters, tracing)
+    return Parts(
+        store,
+        ChainCache(),
+        world,
+        DeadLetters(here.calls, here.topology),
+        telemetry.start_tracing(Party.EXECUTOR.value),
+    )
 
 
 async def run(settings: Settings) -> None:

@@ -216,7 +216,7 @@ class Executor:
                     return ChainCommit(loaded, (), entries, error)
                 return None
             chain = decision.chain
-            trace: str | None = loaded.trace
+            trace = loaded.trace
             children: dict[str, str] = {}
             if span is not None:
                 span.set_attribute(conventions.CHAIN_STATUS, chain.status.value)

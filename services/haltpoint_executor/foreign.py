@@ -48,19 +48,11 @@ async def submit_foreign(
         return Undeliverable(entry, DeadLetterReason.BAD_FIELDS, fault, None)
     chain_id = foreign_chain_id(message)
     begun = tracing.submission(chain_id, message.data, message.traceparent)
-    audited = Audited(
-        Deed.SUBMITTED,
-        chain_id,
-        message.source[:_SOURCE],
-        way=Way.STREAM,
-        tenant=message.data.tenant,
-    )
+    sender = message.source[:_SOURCE]
+    audited = Audited(Deed.SUBMITTED, chain_id, sender, way=Way.STREAM, tenant=message.data.tenant)
+    line = store.line(audited)
     submitted = await store.submit(
-        message.data,
-        chain_id=chain_id,
-        trace=begun.trace,
-        span=begun.own,
-        line=store.line(audited),
+        message.data, chain_id=chain_id, trace=begun.trace, span=begun.own, line=line
     )
     match submitted.status:
         case SubmitStatus.CONFLICT:

@@ -68,6 +68,7 @@ async def tell(
     lost = await store.missing([loaded.chain.id for loaded in chains])
     calls: list[Recalled] = []
     begin_again: list[Loaded] = []
+    steps: list[Step] = []
     for loaded in chains:
         chain = loaded.chain
         begun = list(_begun(chain, world.value.tools))
@@ -77,8 +78,9 @@ async def tell(
         calls += [each.recalled() for each in over if not each.is_repeatable]
         if is_lost and parent_of(chain.id) is None and all(each.is_plain for each in begun):
             begin_again.append(loaded)
+            steps += _steps(chain)
     await recovery.recall(partition, calls)
-    await world.until_listed(tools_of(step for each in begin_again for step in _steps(each.chain)))
+    await world.until_listed(tools_of(steps))
     for loaded in begin_again:
         await store.begin_again(loaded)
     await recovery.miss(partition, sorted(lost))
