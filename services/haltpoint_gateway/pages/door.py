@@ -112,9 +112,10 @@ def fitting() -> Iterator[None]:
         yield
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(map(str, first["loc"])) or "plan"
-        fault = f"{place}: {in_words_of_json(first)}"
-        raise Problem(422, "invalid_fields", fault, hint=fault) from None
+        place = ".".join(map(str, first["loc"]))
+        fault = f"{place or 'plan'}: {in_words_of_json(first)}"
+        hint = "Go back, change this field, and send the form again."
+        raise Problem(422, "invalid_fields", fault, hint=hint) from None
 
 
 async def posted(request: Request) -> Typed:

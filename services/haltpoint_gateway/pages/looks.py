@@ -80,8 +80,7 @@ def moment(value: str | int | datetime | None) -> Markup:
     """A moment in UTC, which the page's script puts into the reader's zone; a number counts ms."""
     if value is None:
         return Markup("")
-    read = _MOMENT.validate_python(value)
-    exact = read.astimezone(UTC)
+    exact = _MOMENT.validate_python(value).astimezone(UTC)
     return _TIME.format(exact.isoformat(timespec="seconds"), exact)
 
 

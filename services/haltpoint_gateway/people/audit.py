@@ -34,8 +34,7 @@ class Audit(Side):
 
     async def page(self, query: AuditQuery) -> Page[AuditView]:
         """Lines of all partitions, the oldest first."""
-        calls, topology = self._calls, self._topology
-        entries, more = await read_timeline(calls, topology, AUDIT, **dict(query))
+        entries, more = await read_timeline(self._calls, self._topology, AUDIT, **dict(query))
         lines = [_view(place.ms, text) for place, (_, text) in entries]
         return Page(items=tuple(lines), next_cursor=more)
 
