@@ -114,8 +114,12 @@ def fitting() -> Iterator[None]:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
         fault = f"{place or 'plan'}: {in_words_of_json(first)}"
-        hint = "Go back, change this field, and send the form again."
-        raise Problem(422, "invalid_fields", fault, hint=hint) from None
+        raise Problem(
+            422,
+            "invalid_fields",
+            fault,
+            hint="Go back, change this field, and send the form again.",
+        ) from None
 
 
 async def posted(request: Request) -> Typed:

@@ -80,7 +80,8 @@ def moment(value: str | int | datetime | None) -> Markup:
     """A moment in UTC, which the page's script puts into the reader's zone; a number counts ms."""
     if value is None:
         return Markup("")
-    exact = _MOMENT.validate_python(value).astimezone(UTC)
+    read = _MOMENT.validate_python(value)
+    exact = read.astimezone(UTC)
     return _TIME.format(exact.isoformat(timespec="seconds"), exact)
 
 
