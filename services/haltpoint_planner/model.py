@@ -2,16 +2,18 @@
 
 `Port` is the only one. What differs between providers is its `Send`: `chat_completions` speaks
 OpenAI's API, `providers` any of pydantic-ai. Both take a question as the body of a chat completion
-and know four outcomes: a reply, a `PassingError`, a `RefusedError`, or a HaltpointError for what no
-second try changes.
+and know five outcomes: a reply, a `PassingError`, a `RefusedError`, a `TooLongError`, or another
+HaltpointError for what no second try changes.
 """
 
 import asyncio
 import json
 import re
 import time
+from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 from msgspec import structs
@@ -19,13 +21,12 @@ from msgspec import structs
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.work.thoughts import Usage
-from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint.runtime.observability import logs
 from haltpoint_planner.exchange import Prompt, Reply
 from haltpoint_planner.prompting.tool_forms import call_schema
-from haltpoint_planner.refusals import TOOLS, Part, Search, parts_of, without
-from haltpoint_planner.servers import RefusedError, Server
+from haltpoint_planner.refusals import Ladder, without
+from haltpoint_planner.servers import RefusedError, Server, TooLongError
 
 Make = Callable[[int], Prompt]
 """Makes the prompt for so many tokens. Raises HaltpointError when it does not fit."""
@@ -44,7 +45,8 @@ _log = logs.get(__name__)
 
 
 Send = Callable[[JsonObject, ThoughtRequest], Awaitable[Reply]]
-"""Asks once. Raises PassingError, RefusedError, and HaltpointError HP-302 to HP-306."""
+"""Asks once. Raises PassingError, RefusedError, TooLongError, and HaltpointError HP-302 to
+HP-306."""
 
 
 @dataclass
@@ -56,7 +58,7 @@ class Port:
     settings: ModelSettings
     server: Server
     send: Send
-    refused: dict[str, list[Part]] = field(default_factory=dict)
+    ladders: dict[str, Ladder] = field(default_factory=partial(defaultdict, Ladder))
     """By model, what its server refuses of a question."""
     rooms: dict[str, int] = field(default_factory=dict)
     """By model, the tokens that a prompt may have, once that is learnt."""
@@ -69,8 +71,8 @@ class Port:
         return max(context - self.settings.max_tokens, context // 2)
 
     async def ask(self, name: str, make: Make, request: ThoughtRequest) -> Reply:
-        """The reply of the model `name`; to a shorter prompt, when its server refuses the first one
-        and nothing else helps. `Reply.usage` holds tokens and the model's name.
+        """The reply of the model `name`; to a shorter prompt, when the first one is too long for
+        its server. `Reply.usage` holds tokens and the model's name.
 
         Raises PassingError when there may be one later, and HaltpointError HP-301 to HP-312 where
         no reply comes.
@@ -81,7 +83,7 @@ class Port:
         while True:
             try:
                 reply = await self._reply(name, prompt, request)
-            except RefusedError as refusal:
+            except TooLongError as refusal:
                 room = tokens_of([prompt.messages, prompt.tools, prompt.schema]) * 3 // 4
                 limit = _limit_in(refusal.words)
                 if limit is not None:
@@ -89,23 +91,44 @@ class Port:
                 if not left or room < _SMALLEST:
                     raise
                 left -= 1
-                prompt = _shorter(make, room, refusal)
+                prompt = make(room)
             else:
                 self.rooms[name] = min(room, self.room(name))
                 return reply
 
     async def _reply(self, name: str, prompt: Prompt, request: ThoughtRequest) -> Reply:
+        """The reply to as much of the question as the server takes. What is learnt on the way is
+        kept, also when it ends in an outage.
+        """
+        body = self._body(name, prompt, request)
+        ladder = self.ladders[name]
+        first: RefusedError | None = None
+        while True:
+            sent = without(body, ladder.parts)
+            try:
+                reply = await self._sent(sent, request)
+            except RefusedError as refusal:
+                first = first or refusal
+                # Another thought may have left out a part meanwhile.
+                if sent != without(body, ladder.parts):
+                    continue
+                if not ladder.climb(body, refusal.words):
+                    raise first from None
+                _log.warning("asked with a part less", model=name, part=str(ladder.parts[-1]))
+            else:
+                ladder.settle()
+                return replace(reply, usage=_usage(name, body, reply))
+
+    async def _sent(self, body: JsonObject, request: ThoughtRequest) -> Reply:
         left = request.deadline / 1000 - time.time()
         if left <= 0:
             raise self.server.error("HP-307", "the deadline has passed", "Give the task more time")
-        body = self._body(name, prompt, request)
         seconds = min(self.settings.timeout, left)
         try:
             async with asyncio.timeout(seconds):
-                reply = await self._accepted(name, body, request)
+                return await self.send(body, request)
         except TimeoutError as error:
             raise self.server.too_slow(seconds, "timeout") from error
-        return replace(reply, usage=_usage(name, body, reply))
 
     def _body(self, name: str, prompt: Prompt, request: ThoughtRequest) -> JsonObject:
         # A model that said the wrong thing would say it again: the second time it may vary.
@@ -127,49 +150,10 @@ class Port:
             body["response_format"] = {"type": "json_schema", "json_schema": form}
         return body
 
-    async def _accepted(self, name: str, body: JsonObject, request: ThoughtRequest) -> Reply:
-        """The reply to as much of the question as the server takes. The last part without which it
-        takes the rest is left out of all questions from now on.
-        """
-        body = without(body, self.refused.setdefault(name, []))
-        try:
-            return await self.send(body, request)
-        except RefusedError as error:
-            refusal = error
-        search = Search(refusal.words, parts_of(body))
-        taken: Reply | None = None
-        while search.high - search.low > 1:
-            tried = search.next()
-            try:
-                taken = await self.send(without(body, search.parts[:tried]), request)
-                search.high = tried
-            except RefusedError:
-                search.low = tried
-        if taken is None:
-            raise refusal
-        part = search.parts[search.high - 1]
-        # A model that has called tools knows them: something else is refused.
-        if part != TOOLS or not any("tool_calls" in message for message in body["messages"]):
-            self.refused[name].append(part)
-            _log.warning("a part of a question is refused", model=name, part=str(part))
-        return taken
-
 
 def tokens_of(value: object) -> int:
     """About so many tokens has a value as JSON."""
     return len(json.dumps(value, ensure_ascii=False)) // SIGNS_OF_A_TOKEN
-
-
-def _shorter(make: Make, room: int, refusal: RefusedError) -> Prompt:
-    """The prompt in less room. What cannot be made shorter is refused for something else, unless
-    the refusal names a limit.
-    """
-    try:
-        return make(room)
-    except HaltpointError as error:
-        if _limit_in(refusal.words) is None:
-            raise refusal from error
-        raise
 
 
 def _usage(name: str, body: JsonObject, reply: Reply) -> Usage:

@@ -1,11 +1,12 @@
-"""The parts of a question that some servers refuse and others need: the table of what is sent in
-their place. A part of a tool's schema is left out for that tool alone.
+"""What servers refuse of a question, and the ladder that leads to one that they take: at each step
+one part is left out, first those that the refusal names, then the parts of a fixed row.
 """
 
 import json
 import re
-from collections.abc import Callable, Sequence
-from copy import deepcopy
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import product, starmap
 from typing import Any, Final, NamedTuple
 
 from haltpoint.contracts.base import JsonObject
@@ -18,8 +19,9 @@ _IN_A_MESSAGE: Final = ("role", "content", "tool_calls", "tool_call_id")
 _IN_A_CALL: Final = ("id", "type", "function")
 _SIMPLE: Final = ("type", "description", "enum", "required", "items", "properties")
 """Words of a schema that every server knows."""
-_ALL: Final = "parameters"
 _REFERENCE: Final = "$ref"
+_RARER: Final = "all rarer words"
+_ALL: Final = "all parameters"
 _DEFINITIONS: Final = ("$defs", "definitions")
 _OF_SCHEMAS: Final = ("properties", "patternProperties", "dependentSchemas", *_DEFINITIONS)
 """Words of a schema below which names are free."""
@@ -27,89 +29,115 @@ _OF_VALUES: Final = ("enum", "const", "default", "examples")
 """Words of a schema below which there is no schema."""
 _DEEPEST: Final = 6
 """Levels to which a schema that contains itself is written out."""
+_OF_ONE_REQUEST: Final = re.compile(r"\b(?=\w*\d)[\w-]{8,}|\d{3,}")
+"""Ids and numbers by which two refusals for one reason differ."""
+_PLACE_OF_A_TOOL: Final = re.compile(r"(?:function_declarations|tools(?!\S*function_decl))\W+(\d+)")
 
 
 class Part(NamedTuple):
     """Something that a question can do without."""
 
     what: str
-    """A key of `_OF_A_QUESTION`; of a tool: a word of its schema, or all `parameters`."""
+    """A key of `_OF_A_QUESTION`; of tools: a word of their schemas, or `_REFERENCE` to `_ALL`."""
     tool: str = ""
+    """The tool whose schema has it; without a name: all."""
 
     def __str__(self) -> str:
         return " of ".join(filter(None, self))
 
-    def hits(self, words: str) -> int:
-        """How well the words of a refusal fit it: a hint, and no more."""
-        return sum(name in words for name in self if name)
 
+@dataclass
+class Ladder:
+    """What the server of a model refuses, as far as it is known.
 
-def parts_of(body: JsonObject) -> list[Part]:
-    """What this question can do without, in a fixed order."""
-    parts = [Part(what) for what, change in _OF_A_QUESTION.items() if change(body) != body]
-    for tool in body.get("tools", ()):
-        parts += _parts_of_tool(tool["function"])
-    return sorted(parts, key=TOOLS.__eq__)
+    The last of the parts is on trial until a question is taken, or refused in other words: then it
+    stays left out. Refused in the same words, it was not that part: the next one takes its place.
+    """
+
+    parts: list[Part] = field(default_factory=list)
+    """Left out of each question to this model."""
+    words: str = ""
+    """Of the refusal for which the last one is on trial."""
+
+    def climb(self, body: JsonObject, words: str) -> bool:
+        """Leave out the next part of a question that was refused in these words; False when there
+        is none left.
+        """
+        words = _OF_ONE_REQUEST.sub("", words)
+        last = self.parts.pop() if words == self.words else None
+        left = _parts(without(body, self.parts), words)
+        if last in left:
+            left = left[left.index(last) + 1 :]
+        self.parts += left[:1]
+        self.words = words if left else ""
+        return bool(left)
+
+    def settle(self) -> None:
+        """A question was taken: the part on trial, if any, stays left out."""
+        self.words = ""
 
 
 def without(body: JsonObject, parts: Sequence[Part]) -> JsonObject:
     """The question without these parts."""
-    if parts and "tools" in body:
-        body = _with_simpler_tools(body, parts)
     for part in parts:
-        if not part.tool:
-            body = _OF_A_QUESTION[part.what](body)
+        change = _OF_A_QUESTION.get(part.what)
+        body = change(body) if change else _with_simpler_tools(body, part)
     return body
 
 
-class Search:
-    """The search for a part that is refused in these `words`: without `low` parts the question was
-    refused, without `high` it was taken, or there are not so many.
+def _parts(body: JsonObject, words: str) -> list[Part]:
+    """What this question can do without, in the order in which it is tried."""
+    parts = [Part(what) for what, pattern in _NAMES.items() if re.search(pattern, words)]
+    parts += _of_schemas(body, words)
+    if re.search(_NO_TOOLS, words):
+        parts.append(TOOLS)
+    parts += map(Part, _ROW)
+    # A model that has called tools knows them: something else is refused.
+    if any("tool_calls" in message for message in body["messages"]):
+        parts = [part for part in parts if part != TOOLS]
+    return [part for part in dict.fromkeys(parts) if without(body, [part]) != body]
+
+
+# ---- the schemas of tools
+
+
+def _of_schemas(body: JsonObject, words: str) -> Iterator[Part]:
+    """The words of schemas that a refusal names, of the tools that it names, by name or by place,
+    or else of all; these tools may also go with simpler schemas.
     """
-
-    def __init__(self, words: str, parts: Sequence[Part]) -> None:
-        self.words = words
-        self.parts = sorted(parts, key=lambda part: -part.hits(words))
-        self.low = 0
-        self.high = len(parts) + 1
-
-    def next(self) -> int:
-        """How many parts to leave out now: those that the refusal names one after the other; else
-        all, then fewer again.
-        """
-        if self.high <= len(self.parts):
-            return (self.low + self.high) // 2
-        part = self.parts[self.low]
-        is_named = part.hits(self.words)
-        return self.low + 1 if is_named else len(self.parts)
+    named = re.findall(r"\$?[a-zA-Z]{3,}", words)
+    rarer = [word for word in named if word not in _SIMPLE]
+    if re.search(_REFERENCES, words):
+        rarer.insert(0, _REFERENCE)
+    tools: list[str] = []
+    places = _PLACE_OF_A_TOOL.findall(words)
+    for place, tool in enumerate(body.get("tools", ())):
+        name = tool["function"]["name"]
+        if str(place) in places or re.search(rf"(?<!\w){re.escape(name)}(?!\w)", words):
+            tools.append(name)
+            rarer += (_REFERENCE, _RARER, _ALL)
+    return starmap(Part, product(dict.fromkeys(rarer), tools or [""]))
 
 
-# ---- the schema of a tool
-
-
-def _parts_of_tool(function: JsonObject) -> list[Part]:
-    """References are written out first; at last nothing is said of its arguments. A name that is no
-    word of the schema changes nothing.
-    """
-    schema = function["parameters"]
-    names = re.findall(r'"([^"]+)": ', json.dumps(schema))
-    words = dict.fromkeys((_REFERENCE, *names, _ALL))
-    rarer = [word for word in words if word not in _SIMPLE and _simpler(schema, word) != schema]
-    return [Part(word, function["name"]) for word in rarer]
-
-
-def _with_simpler_tools(body: JsonObject, parts: Sequence[Part]) -> JsonObject:
+def _with_simpler_tools(body: JsonObject, part: Part) -> JsonObject:
     """The question with simpler tools, also in the form of a call."""
-    places = body.keys() & {"tools", "response_format"}
-    body = body | {name: deepcopy(body[name]) for name in places}
-    functions = {tool["function"]["name"]: tool["function"] for tool in body["tools"]}
-    for part in parts:
-        if part.tool in functions:
-            function = functions[part.tool]
-            function["parameters"] = _simpler(function["parameters"], part.what)
+    if "tools" not in body:
+        return body
+    tools = [_simpler_tool(tool, part) for tool in body["tools"]]
+    body = body | {"tools": tools}
     if "response_format" in body:
-        body["response_format"]["json_schema"]["schema"] = call_schema(body["tools"])
+        form = body["response_format"]
+        schema = form["json_schema"] | {"schema": call_schema(tools)}
+        body["response_format"] = form | {"json_schema": schema}
     return body
+
+
+def _simpler_tool(tool: JsonObject, part: Part) -> JsonObject:
+    function = tool["function"]
+    if part.tool not in ("", function["name"]):
+        return tool
+    simpler = {"parameters": _simpler(function["parameters"], part.what)}
+    return tool | {"function": function | simpler}
 
 
 def _simpler(schema: JsonObject, word: str) -> Any:
@@ -117,6 +145,8 @@ def _simpler(schema: JsonObject, word: str) -> Any:
         return {"type": "object", "properties": {}}
     if word == _REFERENCE:
         return _written_out(schema)
+    if word == _RARER:
+        return _changed(_written_out(schema), _only(_SIMPLE))
     return _changed(schema, _lacking(word))
 
 
@@ -165,22 +195,22 @@ def _lacking(*names: str) -> Change:
     return lambda body: {name: value for name, value in body.items() if name not in names}
 
 
-def _only(value: JsonObject, names: Sequence[str]) -> JsonObject:
-    return {name: inner for name, inner in value.items() if name in names}
+def _only(names: Sequence[str]) -> Change:
+    return lambda body: {name: value for name, value in body.items() if name in names}
 
 
 def _renamed(body: JsonObject) -> JsonObject:
     """Newer models of OpenAI know their limit of tokens by this name alone."""
-    names = {"max_tokens": _LONGER}
+    names = {"max_tokens": "max_completion_tokens"}
     return {names.get(name, name): value for name, value in body.items()}
 
 
 def _bare(body: JsonObject) -> JsonObject:
     """Messages without what only their provider understands."""
-    messages = [_only(message, _IN_A_MESSAGE) for message in body["messages"]]
+    messages = list(map(_only(_IN_A_MESSAGE), body["messages"]))
     for message in messages:
         if message.get("tool_calls"):
-            message["tool_calls"] = [_only(call, _IN_A_CALL) for call in message["tool_calls"]]
+            message["tool_calls"] = list(map(_only(_IN_A_CALL), message["tool_calls"]))
     return {**body, "messages": messages}
 
 
@@ -202,17 +232,49 @@ def _as_words(message: JsonObject) -> JsonObject:
     return {"role": "assistant", "content": words.strip()}
 
 
-_LONGER: Final = "max_completion_tokens"
+def _plainest(body: JsonObject) -> JsonObject:
+    """Without what is optional, but with the limit of tokens and the tools."""
+    parts = ("response_format", "tool_choice", "temperature", "messages", _RARER)
+    return without(body, list(map(Part, parts)))
+
+
 TOOLS: Final = Part("all tools")
-"""A model that knows none writes its calls into its words."""
 _OF_A_QUESTION: Final[dict[str, Change]] = {
-    "tool_choice": _lacking("tool_choice"),
     "response_format": _lacking("response_format"),
-    "temperature": _lacking("temperature"),
+    "tool_choice": _lacking("tool_choice"),
     "max_tokens": _renamed,
-    _LONGER: _lacking("max_tokens", _LONGER),
+    "temperature": _lacking("temperature"),
+    "messages": _bare,
     "stream_options": _lacking("stream_options"),
     "stream": _lacking("stream", "stream_options"),
-    "messages": _bare,
+    "all that is optional": _plainest,
     TOOLS.what: _in_words,
 }
+_NAMES: Final = {
+    "response_format": r"(?i)response.?(?:format|mime|schema)|json_schema|json.?mode|grammar"
+    r"|structured.?output",
+    "tool_choice": r"(?i)tool.?choice|forces? tool",
+    "temperature": r"(?i)temperature",
+    "max_tokens": r"(?i)max_(?:completion_)?tokens",
+    "stream_options": r"stream_options",
+    "stream": r"\bstream(?:ing|ed)?\b",
+    "messages": r"(?i)'?messages\b.*(?:property|field|extra|unknown|unsupported|unrecognized)",
+}
+"""How refusals name the parts of a question."""
+_REFERENCES: Final = r"(?i)\bref\b|reference|recursi|\$defs"
+_NO_TOOLS: Final = (
+    r"(?i)(?:support|requires?|enable|knows?)\b.{0,40}\btools?\b"
+    r"|\b(?:tools?|functions?)(?:.(?:use|call\w*))? (?:is|are) not\b"
+)
+_ROW: Final = (
+    "response_format",
+    "tool_choice",
+    "max_tokens",
+    "temperature",
+    "messages",
+    _REFERENCE,
+    _RARER,
+    "all that is optional",
+    TOOLS.what,
+)
+"""What is tried where a refusal names nothing, or what it names is not it."""

@@ -19,7 +19,9 @@ _SHOWN: Final = 300
 _WORDS: Final = ("message", "msg", "detail")
 """Where they say what is wrong."""
 
-_KEY_REJECTED: Final = frozenset({401, 403})
+_UNAUTHORIZED: Final = 401
+_FORBIDDEN: Final = 403
+_TOO_LARGE: Final = 413
 _PAYMENT_REQUIRED: Final = 402
 _OF_AN_ACCOUNT: Final = frozenset({400, 403, 429})
 """Statuses that some providers give where others say that a payment is required."""
@@ -32,11 +34,18 @@ _SPENT: Final = re.compile(
 )
 """Words about an account that say nothing of another try."""
 _TOO_LONG: Final = re.compile(
-    r"(?is)\A(?!.*(?:retry|again)).*"
-    r"(?:context.{0,20}(?:length|size|window|overflow)|must be reduced|maximum number of tokens"
-    r"|(?:request|prompt|input).{0,20}too (?:long|large))"
+    r"(?is)context.{0,20}(?:length|size|window|overflow)|must be reduced|maximum number of tokens"
+    r"|(?:request|prompt|input|context).{0,40}too (?:long|large)|reduce the length"
 )
-"""Words about a prompt that no other try makes shorter."""
+"""Words about a prompt that is longer than a server takes."""
+_LATER: Final = re.compile(r"(?i)retry|again")
+_OF_A_KEY: Final = re.compile(
+    r"(?i)\bkeys?\b|api.?key|token|auth|permission|credential|access denied"
+)
+_LASTING: Final = re.compile(
+    r"(?i)model.{0,80}(?:not found|does not exist)|content.?(?:filter|management policy)|flagged"
+)
+"""Words about a model that is not there, or about what the prompt says: no part of it helps."""
 
 _ERRORS: Final = {
     "HP-302": ("cannot be reached", "Start it, or correct {base_url}"),
@@ -66,6 +75,14 @@ class PassingError(HaltpointError):
 
 class RefusedError(HaltpointError):
     """The provider does not take the question as it is; `words` are its own about that, whole."""
+
+    def __init__(self, error: HaltpointError, words: str) -> None:
+        super().__init__(*error.args)
+        self.words = words
+
+
+class TooLongError(HaltpointError):
+    """The prompt is longer than the model or its server takes; `words` say so."""
 
     def __init__(self, error: HaltpointError, words: str) -> None:
         super().__init__(*error.args)
@@ -112,11 +129,19 @@ class Server:
         is_spent = status in _OF_AN_ACCOUNT and not after and _SPENT.match(text)
         if is_spent or status == _PAYMENT_REQUIRED:
             return self.error("HP-304", why, _PAY)
-        if status in _KEY_REJECTED:
+        is_of_a_key = _OF_A_KEY.search(words) or (self._key and self._key in words)
+        if status == _UNAUTHORIZED or (status == _FORBIDDEN and is_of_a_key):
             return self.error("HP-303", why)
-        if status in _PASSES and not _TOO_LONG.match(words):
+        said = json.dumps(errors) if any(errors) else text
+        is_too_long = status == _TOO_LARGE or _TOO_LONG.search(said)
+        if status in _PASSES and not (is_too_long and not _LATER.search(words)):
             return PassingError(self.error("HP-305", why), after)
-        return RefusedError(self.error("HP-304", why), json.dumps(errors) if any(errors) else text)
+        refused = self.error("HP-304", why)
+        if is_too_long:
+            return TooLongError(refused, said)
+        if status == _FORBIDDEN or _LASTING.search(said):
+            return refused
+        return RefusedError(refused, said)
 
     def setting(self, field: str) -> str:
         """The name of a setting of this model."""
