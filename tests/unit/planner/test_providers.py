@@ -173,7 +173,7 @@ async def test_a_form_is_asked_for_where_the_model_takes_one_and_a_retry_may_var
 
 LASTING: tuple[tuple[Exception, str], ...] = (
     (ModelAuthenticationError("big", "invalid key sk-12345"), "HP-303"),
-    (ModelHTTPError(403, "big"), "HP-303"),
+    (ModelHTTPError(403, "big", {"message": "no permission"}), "HP-303"),
     (ModelNotFoundError("big", "no such model"), "HP-304"),
     (ModelHTTPError(422, "big"), "HP-304"),
     (UserError("not with this model"), "HP-304"),
@@ -206,7 +206,7 @@ async def test_what_lasts_is_told_at_once_without_the_key(error: Exception, code
     with pytest.raises(HaltpointError) as caught:
         await raising(error, asked).ask("big", lambda _: Prompt(TALK[:2]), thought())
     assert caught.value.code == code
-    assert len(asked) <= 3
+    assert len(asked) <= 4
     assert "sk-12345" not in str(caught.value)
     assert caught.value.what.startswith("the model's provider anthropic ")
 
