@@ -48,6 +48,21 @@ FORMS: Final = {
     "PEM": f"-----BEGIN EC PRIVATE KEY-----\nMIIE{_MIXED}\n{_MIXED}=\n-----END EC PRIVATE KEY-----",
     "URL with a password": f"postgres://shop:{_MIXED[:20]}@db.example.org/orders",
     "header": f"Authorization: Bearer {_MIXED[:40]}",
+    "PEM with headers": f"-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\n{_MIXED}\n"
+    "-----END RSA PRIVATE KEY-----",
+    "PGP": f"-----BEGIN PGP PRIVATE KEY BLOCK-----\n\n{_MIXED}\n=ab\n"
+    "-----END PGP PRIVATE KEY BLOCK-----",
+    "URL with a password of every sign": f"redis://shop:p@/{_MIXED[:20]}@cache:6379",
+    "another scheme": f"Authorization: Token {_MIXED[:40]}",
+    "Tailscale": f"tskey-auth-{_MIXED[:30]}",
+    "Doppler": f"dp.st.prd.{_MIXED[:40]}",
+    "Terraform": f"{_MIXED[:14]}.atlasv1.{_MIXED[:60]}",
+    "Azure client secret": f"abc8Q~{_MIXED[:34]}",
+    "Brevo": f"xkeysib-{_HEX}-{_MIXED[:16]}",
+    "Vercel": f"vcp_{_MIXED[:40]}",
+    "Discord webhook": f"https://discord.com/api/webhooks/123456789012345678/{_MIXED}",
+    "Teams webhook": f"https://a.webhook.office.com/webhookb2/7-a@b/IncomingWebhook/{_HEX[:32]}/c",
+    "AWS signature": f"https://b.s3.amazonaws.com/k?X-Amz-Signature={_HEX}",
     "our own": f"hp_{_MIXED[:43]}",
 }
 """A name, and the text."""
@@ -57,12 +72,14 @@ HARMLESS: Final = (
     "the order 4111111111111111 of 2026-11-26T22:41:55Z, https://example.org:8080/a@b",
     "max_tokens=512, card_id: 7, input_tokens=3, token_count: 9, author: Ann, keys: 4, spin: 2",
     "c0ffee00-1234-5678-9abc-def012345678.lookup.1, pinned: yes, basic needs",
+    "pass: true, all tests pass: green, tokens: 512, tokens_used=9, card_color: red, key: value",
+    "required are 'password', 'user'; secret-management-tool, https://a.org/webhooks/get-started",
     "pattern AT 09:30, SG. Dynamo, a path eyJ, ya29",
 )
 
 
 def secret_in(text: str) -> str:
     """The part of a form that must not be seen."""
-    for shown in ("sig=", "AccountKey=", "services/", "shop:", "Bearer "):
+    for shown in ("sig=", "AccountKey=", "services/", "shop:", "Bearer ", "Token ", "p@/"):
         text = text.partition(shown)[2] or text
     return max(text.partition("@")[0].splitlines(), key=len)[-20:].strip(";=%3D")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, SecretStr
+from pydantic import BaseModel, RootModel, SecretStr
 
 from haltpoint.contracts.secrets import (
     names_secret,
@@ -24,10 +24,11 @@ NAMES = (
     "api_key apiKey X-Api-Key OPENAI_API_KEY accessKey private_key signing-key authorization "
     "Authorization-Header cookie Set-Cookie credential credentials card card_number cardNumber "
     "cvv cvc2 iban ssn customerSsn otp otp_code pin userPin pin_code "
-    "new_password password2 passwordConfirmation"
+    "new_password password2 passwordConfirmation db_pass smtpPass pw passwort password_confirm "
+    "creditcard bearer jwt tokens mfa_code 2faCode private_key_pem backupCodes"
 )
 OTHERS = (
-    "max_tokens input_tokens tokens token_count card_id pin_id password_policy cookie_consent "
+    "max_tokens input_tokens tokens_used token_count card_id pin_id password_policy cookie_consent "
     "author authority authors opinion discard postcard cardinal shopping_cart key keys public_key "
     "session_id sessionId ssn_country "
     "spin pinned passenger compass secretary tokenizer number status access_key_id iban_country"
@@ -57,6 +58,43 @@ def test_a_secret_of_a_known_form_is_starred_wherever_it_is(form: str) -> None:
         assert secret not in shown
         assert "***" in shown
         assert "and stopped." in shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Cookie: theme=dark; sid=Zq9x",
+        "password: correct Zq9x",
+        "{'password': b'Zq9x'}",
+        "mysql --password Zq9x -h db",
+        "<db:password a='b'>Zq9x</db:password>",
+        '<add key="ApiKey" value="Zq9x"/>',
+        '{\\"name\\": \\"Authorization\\", \\"value\\": \\"Zq9x\\"}',
+        "Headers([('accept', 'text'), ('x-api-key', 'Zq9x')])",
+        "user[password]=Zq9x",
+        "password: |\n  Zq9x",
+        "token=SecretStr('Zq9x')",
+        "the token 'Zq9x' is wrong",
+    ],
+)
+def test_a_name_gives_its_value_in_every_way_of_writing(text: str) -> None:
+    assert "Zq9x" not in without_secrets(text)
+
+
+def test_headers_and_entries_name_their_values() -> None:
+    entries = {"headers": [{"name": "Authorization", "value": "Zq9x"}, ["X-Api-Key", "Yq9xxx"]]}
+    shown = starred({**entries, "why": "neither Zq9x nor Yq9xxx", "of": {"name": "a", "value": 1}})
+    assert shown == {
+        "headers": [{"name": "Authorization", "value": "***"}, ["X-Api-Key", "***"]],
+        "why": "neither *** nor ***",
+        "of": {"name": "a", "value": 1},
+    }
+
+
+def test_a_count_of_tokens_is_no_secret() -> None:
+    usage = {"tokens": 512, "usage": {"tokens": {"prompt": 3}}, "tests": {"pass": 12, "fail": 0}}
+    assert starred(usage) == usage
+    assert starred({"tokens": ["Zq9x"]}) == {"tokens": "***"}
 
 
 @pytest.mark.parametrize("text", HARMLESS)
@@ -129,15 +167,22 @@ def test_a_parameter_typed_as_a_secret_is_one_whatever_its_name() -> None:
     class Card(BaseModel):
         digits: SecretStr
 
+    class Root(RootModel[SecretStr]):
+        pass
+
     class Arguments(BaseModel):
         code: SecretStr
         again: SecretStr | None = None
         cards: list[Card] = []
         words: list[SecretStr] = []
+        table: dict[str, SecretStr] = {}
+        pair: tuple[SecretStr, str] | None = None
+        root: Root | None = None
+        other: dict[str, list[Root]] = {}
         user: str = ""
 
     typed = set(typed_in(Arguments.model_json_schema()))
-    assert typed == {"code", "again", "digits", "words"}
+    assert typed == {"code", "again", "digits", "words", "table", "pair", "root", "other"}
     view = {"code": "HP-201", "arguments": {"code": "xyzzy99", "user": "a"}, "why": "not xyzzy99"}
     assert starred(view, typed=typed) == {
         "code": "HP-201",

@@ -17,59 +17,111 @@ Names: TypeAlias = Collection[str]
 
 STARS: Final = "***"
 
-_NAMES: Final = (
-    r"pass[_-]?(?:words?|wds?|phrases?|codes?|keys?)|pwds?|secrets?|credentials?|cookies?|token"
-    r"|authorization|(?:api|access|account|private|secret|signing|encryption)[ _-]?keys?"
-    r"|(?:api|access|auth|refresh)[ _-]?tokens"
+_ENDS: Final = (
+    r"pass_?(?:word|wd|phrase|code|key)s?|passwort|kennwort|mot_?de_?passe|contrase[nñ]a|senha"
+    r"|wachtwoord|pwds?|secrets?|token|credentials?|cookies?|authorization|seed_?phrase|mnemonic"
+    r"|(?:api|access|account|auth|private|secret|signing|encryption|decryption|master|licen[cs]e"
+    r"|shared|hmac|ssh)_?keys?"
 )
-_SHORT: Final = "auth|card|iban|ssn|cvv|cvc|otp|totp|pin"
-"""Other words end like these: they are names only as a separate word."""
-_CAPITAL: Final = "Auth|Card|Iban|Ssn|Cvv|Cvc|Otp|Totp|Pin"
-_SUFFIX: Final = r"(?:[ _-]?(?:number|no|value|code|hash|header|confirmation|again|\d{1,9}))?"
-_NAME: Final = (
-    rf"(?:(?i:{_NAMES})|(?<![A-Za-z])(?i:{_SHORT})|(?<=[a-z0-9])(?:{_CAPITAL}))(?i:{_SUFFIX})"
+"""Names of secrets, whatever stands before them: `db_password`, `dbpassword`."""
+_WORDS: Final = (
+    r"pw|auth|bearer|jwt|(?:credit|debit|bank)?card|(?:cc|card)_?(?:number|num|no)|iban"
+    r"|ssn|cvv|cvc|csc|otp|totp|pin|puk|(?:mfa|fa|factor|sms|verification|security|recovery|backup"
+    r"|access|auth|login|unlock|activation|one_?time)_?codes?"
 )
-"""How the name of a secret ends. `max_tokens` and `card_id` end in another way."""
-_NAMED: Final = re.compile(rf"{_NAME}\Z")
-_KNOWN_BY_ITS_END: Final = re.compile(r"(?i)(?:card|iban)(?:[ _-]?(?:number|no))?\Z")
-_PAIR: Final = re.compile(
-    rf"({_NAME})(\\*[\"']?)(\s{{0,8}}[:=]\s{{0,8}})"
-    r"(?:(\\*[\"'])(?:(?!\4)(?:\\.|.)){0,4096}?\4"
-    r"|(?!(?:null|true|false|None)\b|[{\[(])(?:\d[\d -]{6,30}\d|[^\s,;&\"')}\]\\]+))",
-    re.DOTALL,
+"""Other words end like these: they are names only as words of their own."""
+_SUFFIXES: Final = (
+    r"number|num|nr|no|value|code|hash|header|headers|confirm|confirmation|confirmed|again|repeat"
+    r"|repeated|verify|new|old|current|plain|plaintext|raw|str|string|pem|der|base|b|v|hex|encoded"
+    r"|encrypted|\d{1,9}"
 )
-"""A name and its value in a text: `password=...`, `"pin": 1234`, in JSON inside of JSON, too."""
-
-_LIKE_PAIR: Final = rf"(?i:(?:{_NAMES}|{_SHORT}){_SUFFIX}\\*[\"']?\s*[:=])"
+"""What may stand behind. `max_tokens`, `tokens_used`, `card_id`, `password_policy` are none."""
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+")
+_NAMED: Final = re.compile(
+    r"(?!.*(?:max|min|input|output|prompt|completion|total|stop|special|bos|eos|pad)_tokens?\Z)"
+    rf"(?:.*(?:{_ENDS})|(?:.*_)?(?:{_WORDS}|pass|tokens))(?:_(?:{_SUFFIXES}))*\Z"
+)
+_COUNTED: Final = re.compile(r"(?i)(?:\A|.*[\W_])(?:pass|tokens)\Z")
+"""The names of numbers, too: `tokens: 512`."""
+_KNOWN_BY_ITS_END: Final = re.compile(r"(?i)(?:card|iban)(?:[ _-]?(?:number|num|no))?\Z")
+_VALUE: Final = re.compile(
+    r"(?:[bru]|\w+\()?(\\*[\"'`])(?:(?!\1)(?:\\.|[^\\])){0,4096}+\1"
+    r"|\[[^\[\]{}]*[\"'][^\[\]{}]*\]|(?!(?:null|true|false|none)\b|[{\[(])"
+    r"(?:(?<=[^\"'\]]: )(?:(?: (?!\S*[:=]))?[^\s\"'\\<>]*[^\s\"'\\<>,;.)}\]])+"
+    r"|\d[\d -]{6,30}\d\b|[^\s,;&\"')}\]\\]+)",
+    re.DOTALL | re.IGNORECASE,
+)
+"""In quotes, behind `name: ` the words up to a mark or the next name, else a word or a number."""
+_LINE: Final = re.compile(r"(?:=\\*\"[^\"\r\n]*\"|[^\r\n\"'<>\\])+()")
+"""All of a header or an element."""
+_HEAD: Final = re.compile(
+    r"((?i:(?<![a-z])authorization|cookies?))\s{0,8}[:=]\s{0,8}(?![bru]?\\*[\"'])"
+    r"|<(?:\w+:)?([\w-]++)[^<>]{0,200}(?<!/)>(?:<!\[CDATA\[)?(?=[^<]+</)"
+    r"|(?<![\w-])(-{1,2}[\w-]++)\\*[\"']?,?\s{1,8}(?!-)"
+    r"|(?<=[\"'])([\w-]++)\\*[\"'],?\s{0,8}\\*[\"']?(?i:value)\\*[\"']?\s{0,8}[:=]\s{0,8}"
+    r"|[(\[,]\s?[(\[]b?\\*[\"']([\w-]++)\\*[\"'],\s?"
+    r"|(?:(?<![\w\\-])|(?<=\\[nrt]))(?!(?:\w+ |(?<=\w ))(?i:pass|tokens)\b)"
+    r"((?:\w++ )?[\w-]++)(\\*[\"'])?(?:\]|%5D)?"
+    r"(?:\s{0,8}[:=]{1,2}>?\s{0,8}(?:[|>][+-]?\s+)?|(?<=\w) (?=\\*[\"'][^\"'\s]{4}))"
+)
+"""How a text names the value behind: a header, an element, an option, an entry with a name and a
+value, a pair in a list, and `password=...`, `"pin": 1234`, in JSON inside of JSON, too. A sentence
+names nothing: `all tests pass: ...`.
+"""
+_LIKE_PAIR: Final = (
+    rf"(?i:(?:{_ENDS}|{_WORDS})(?:_?(?:{_SUFFIXES}))*(?:\\*[\"'\]]|%5D)*(?:\s+[\w:]{{1,20}})?"
+    rf"\s*[:=,>}}\]\"']|-\w*(?:{_ENDS}|{_WORDS})\s|(?:pass|tokens)\\*[\"']?\s*[:=]+>?\s*[^\s\dn])"
+).replace("_?", "[ _-]?")
 """The same as far as linear time can tell."""
 
 _PREFIXES: Final = (
-    r"sk|pk|rk|gsk|xai|pplx|tvly|nvapi|gh[oprsu]|github_pat|gl(?:pat|dt|rt|cbt|ptt|soat|sa|c)|npm"
-    r"|pypi|rubygems|dckr_pat|do[opr]_v1|GOCSPX|HRKU|PMAK|NRAK|xapp|xox[abceoprs]|ntn|lin_api|figd"
-    r"|sntry[su]|sbp|pscale_(?:tkn|pw|oauth)|whsec|sq0[a-z]{3}|shp(?:at|ca|pa|ss)|AGE-SECRET-KEY"
+    r"sk|pk|rk|gsk|csk|xai|pplx|tvly|nvapi|pcsk|tgp_v1|lsv2_(?:pt|sk)|gh[oprsu]|github_pat"
+    r"|gl(?:pat|dt|rt|cbt|ptt|soat|sa|c)|npm|pypi|rubygems|CLOJARS|dckr_[po]at|bkua|CCIPAT"
+    r"|do[opr]_v1|tskey|vercel_blob_rw|GOCSPX|HRKU|PMAK|CFPAT|NR(?:AK|JS|II)|mdb_sa_sk|xapp"
+    r"|xox[abceoprs](?:\.xox[a-z])?|ntn|lin_(?:api|oauth)|figd|sntry[su]|sbp|sb_secret"
+    r"|pscale_(?:tkn|pw|oauth)|whsec|x(?:key|smtp)sib|sq0[a-z]{3}|shp(?:at|ca|pa|ss)"
+    r"|(?:shippo|duffel|rzp)_(?:live|test)|FLWSECK(?:_TEST)?|pdl_\w{2,8}_apikey|AGE-SECRET-KEY"
 )
 """Of model providers, code hosts, package indexes, clouds, chat, payment."""
+_SHORT_PREFIXES: Final = (
+    r"hf|r8|re|secret|ops|sgp|rnd|pul|pnu|rdme|tfp|napi|jina|ph[cx]|sq[pua]|vc[piark]|fo1"
+    r"|fm[12][ar]?"
+)
+"""Those that other words begin with."""
 
 FORMS: Final = (
     rf"\b(?:{_PREFIXES})[-_][\w-]{{8,}}",
-    r"\b(?:hp|hf|r8)_[\w-]{30,}",
+    rf"\b(?:{_SHORT_PREFIXES})[-_][0-9A-Za-z]{{20,}}[\w+/=-]*",
+    r"\bhp_[\w-]{30,}",
     r"\b(?:key-|SK|dapi)[0-9a-f]{32}",
-    r"\bEAAA[\w-]{40,}",
-    r"\b(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{12,}",
+    r"\bEAA[A-Z][\w-]{40,}",
+    r"\b(?:AKIA|ASIA|ABIA|ACCA|LTAI)[0-9A-Za-z]{12,}",
+    r"\bABSK[\w+/=]{60,}",
+    r"\bAKCp[\w-]{60,}",
     r"\bAIza[\w-]{30,}",
     r"\bya29\.[\w.-]{20,}",
+    r"\bdp\.[a-z]{2,5}\.[\w.-]{20,}",
+    r"\bdt0[a-z]\d{2}\.\w{8,}\.\w{20,}",
+    r"\b\w{14}\.atlasv1\.[\w-]{20,}",
+    r"\b[\w~.-]{3}\dQ~[\w~.-]{30,}",
+    r"\bsha256~[\w-]{40,}",
     r"\bAT(?:ATT|BB|CTT)[\w=-]{20,}",
     r"\bSG\.[\w-]{16,}\.[\w-]{16,}",
     r"\bhv[bsr]\.[\w-]{20,}",
     r"\bpat\w{14}\.[0-9a-f]{40,}",
+    r"\bpat-\w{2,4}-[0-9a-f-]{30,}",
     r"\b[0-9a-f]{32}-us\d{1,2}\b",
-    r"\b\d{8,10}:AA[\w-]{30,}",
+    r"(?:\b|bot)\d{8,10}:AA[\w-]{30,}",
     r"\b[MNO][\w-]{22,27}\.[\w-]{6}\.[\w-]{27,}",
     r"\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)*",
-    r"-----BEGIN [A-Z ]*PRIVATE KEY-----[^\"'-]*(?:-----END [A-Z ]*-----)?",
-    r"(hooks\.slack\.com/services/)[\w/]{20,}",
-    r"([?&]sig=)[\w%+/=-]{20,}",
-    r"(://)[^/@\s:\"\\]*:[^/@\s\"\\]*(@)",
+    r"-{4,} ?BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-{4,}(?:[^-\"']|-{1,3}[^-\"'])*(?:-{4,}[^-]*-{4,})?",
+    r"(Private-Lines: \d+)[\w+/=\s\\]+",
+    r"(://hooks?\.[^\s/\"']+/)[^\s\"'<>]{8,}",
+    r"(://[^\s\"'<>]*?hook[^\s/\"'<>]*/)[\w/@.-]*[0-9A-Za-z]{16,}[\w/@.-]*",
+    r"([?&](?i:[\w-]*(?:sig|signature|hmac|key))=)[\w%+/=.-]{16,}",
+    r"(://)[^/@\s:\"\\]*:(?:\d*[^\d/\s\"\\][^\s\"\\]*|\d*)(@)",
+    r"(://)\w{20,}(@)",
+    r"((?:\s-u|--(?:proxy-)?user)[ =][\"']?[^\s:\"']*[A-Za-z][^\s:\"']*:)[^\s\"']{3,}",
     r"((?i:\b(?:bearer|basic)) +)[\w.~+/=-]{8,}",
 )
 """Secrets that are known by what they look like; what is in a group stays."""
@@ -90,6 +142,9 @@ _SMALL: Final = 2048
 """Bytes of JSON that are read whole rather than looked at part by part."""
 _ARGUMENTS: Final = frozenset({"arguments", "ran", "input"})
 """The fields of views that have the arguments of a call."""
+_SAYING: Final = ("name", "Name", "key", "Key", "header", "field")
+_SAID: Final = frozenset({"value", "values", "val", "answer", "content"})
+"""The fields of an entry with a name and a value, of headers and forms."""
 _DATA: Final = _ARGUMENTS | {"data", "result", "value"}
 """Those that have values of tools and people; in others a word may be that of a state."""
 _TOKEN: Final = re.compile(r"[\w.:~/+-]*")
@@ -99,19 +154,37 @@ _TOKEN: Final = re.compile(r"[\w.:~/+-]*")
 @lru_cache(maxsize=4096)
 def names_secret(name: str) -> bool:
     """Whether what has this name is a secret, whatever it looks like."""
-    return _NAMED.search(name) is not None
+    return _NAMED.match("_".join(_WORD.findall(name)).lower()) is not None
 
 
-def typed_in(schema: Any, name: str = "") -> Iterator[str]:
-    """The names of the parameters that a tool types as `SecretStr`, by its JSON Schema."""
-    if isinstance(schema, list):
-        for option in schema:
-            yield from typed_in(option, name)
-    elif isinstance(schema, dict):
-        if schema.get("writeOnly") is True:
+def _hides(name: str, value: Any) -> bool:
+    """Whether what has this name is a secret with this value; a count of tokens is none."""
+    is_count = isinstance(value, int | float | dict) and _COUNTED.match(name)
+    return names_secret(name) and not is_count
+
+
+def typed_in(schema: Any) -> Iterator[str]:
+    """The names of the parameters that a tool types as `SecretStr`, by its JSON Schema: wherever it
+    says so in the schema of a parameter, also behind a reference.
+    """
+    parts: list[tuple[str, Any]] = [("", schema)]
+    seen: set[tuple[str, str]] = set()
+    while parts:
+        name, part = parts.pop()
+        if isinstance(part, list):
+            parts += [(name, inner) for inner in part]
+        if not isinstance(part, dict):
+            continue
+        if part.get("writeOnly") is True:
             yield name
-        for key, inner in schema.items():
-            yield from typed_in(inner, name if key in ("anyOf", "items") else key)
+        for key, inner in part.items():
+            if key == "properties" and isinstance(inner, dict):
+                parts += inner.items()
+            elif key == "$ref" and isinstance(inner, str) and (name, inner) not in seen:
+                seen.add((name, inner))
+                parts.append((name, schema.get("$defs", {}).get(inner.rpartition("/")[2])))
+            elif key != "$defs":
+                parts.append((name, inner))
 
 
 def without_secrets(text: str, values: Iterable[str] = ()) -> str:
@@ -121,7 +194,7 @@ def without_secrets(text: str, values: Iterable[str] = ()) -> str:
     readable = text if text.isascii() else text.encode(errors="replace").decode()
     if not _compiled(_LIKE_SECRET).search(readable):
         return text
-    return _PAIR.sub(_starred_pair, _compiled(_FORM).sub(_stars_between, readable))
+    return _without_pairs(_compiled(_FORM).sub(_stars_between, readable))
 
 
 def without_secrets_in(text: bytes, typed: Names = ()) -> bytes:
@@ -146,7 +219,7 @@ def _opened(text: bytes, names: Names = ()) -> Any:
         return level
     return {
         name: json.decode(inner)
-        if name == "properties" or name in names or names_secret(name)
+        if name == "properties" or name in _SAID or name in names or names_secret(name)
         else _opened(bytes(inner), names)
         for name, inner in level.items()
     }
@@ -165,15 +238,15 @@ def secret_values(value: Any, names: Names = (), typed: Names = ()) -> Iterator[
     """The texts and numbers in fields that are secret, line by line."""
     if isinstance(value, list | tuple):
         for inner in value:
-            yield from secret_values(inner, names, typed)
+            yield from secret_values(dict([inner]) if _is_pair(inner) else inner, names, typed)
     elif isinstance(value, dict):
-        for name, inner in value.items():
-            if _is_schema(name, inner):
+        for key, name, inner in _fields(value):
+            if _is_schema(key, inner):
                 continue
-            if names_secret(name) or name in names:
+            if name in names or _hides(name, inner):
                 yield from lines_in(inner)
             else:
-                yield from secret_values(inner, _below(name, names, typed), typed)
+                yield from secret_values(inner, _below(key, names, typed), typed)
 
 
 def lines_in(value: Any) -> Iterator[str]:
@@ -183,6 +256,21 @@ def lines_in(value: Any) -> Iterator[str]:
             yield from lines_in(inner)
     elif value is not None and not isinstance(value, bool):
         yield from filter(None, map(str.strip, str(value).splitlines()))
+
+
+def _is_pair(inner: Any) -> bool:
+    """Whether an item of a list is the name of a secret with its value, as headers are."""
+    if not isinstance(inner, list | tuple) or len(inner) != 2:
+        return False
+    return isinstance(inner[0], str) and names_secret(inner[0])
+
+
+def _fields(value: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
+    """Each field, and the name of its value: that of an entry with a name and a value is said."""
+    said = next((value[key] for key in _SAYING if isinstance(value.get(key), str)), "")
+    is_entry = said != "" and names_secret(said)
+    for key, inner in value.items():
+        yield key, said if is_entry and key.lower() in _SAID else key, inner
 
 
 def unstarred(given: Any, shown: Any, original: Any) -> Any:
@@ -218,20 +306,25 @@ class _Stars:
             is_plain = not any(json.encode(hidden)[1:-1] in text for hidden in self.values)
             return shown if is_plain else self.over(json.decode(text), names, is_data=is_data)
         if isinstance(shown, list | tuple):
-            return [self.over(inner, names, is_data=is_data) for inner in shown]
+            return [self._item(inner, names, is_data=is_data) for inner in shown]
         if isinstance(shown, dict):
             return {
-                _key(name): self._field(name, inner, names, is_data=is_data or name in _DATA)
-                for name, inner in shown.items()
+                _key(key): self._field(key, name, inner, names, is_data=is_data or key in _DATA)
+                for key, name, inner in _fields(shown)
             }
         return shown
 
-    def _field(self, name: str, inner: Any, names: Names, *, is_data: bool) -> Any:
-        if _is_schema(name, inner):
+    def _item(self, inner: Any, names: Names, *, is_data: bool) -> Any:
+        if _is_pair(inner):
+            return list(*self.over(dict([inner]), names, is_data=is_data).items())
+        return self.over(inner, names, is_data=is_data)
+
+    def _field(self, key: str, name: str, inner: Any, names: Names, *, is_data: bool) -> Any:
+        if _is_schema(key, inner):
             return inner
-        if names_secret(name) or name in names:
+        if name in names or _hides(name, inner):
             return _stars_for(name, inner)
-        return self.over(inner, _below(name, names, self.typed), is_data=is_data)
+        return self.over(inner, _below(key, names, self.typed), is_data=is_data)
 
 
 def _is_schema(name: str, inner: Any) -> bool:
@@ -278,7 +371,18 @@ def _stars_between(form: Any) -> str:
     return f"{before}{STARS}{''.join(after)}"
 
 
-def _starred_pair(pair: re.Match[str]) -> str:
-    name, close, sign, quote = pair.groups()
-    mark = quote or close
-    return f"{name}{close}{sign}{mark}{STARS}{mark}"
+def _without_pairs(text: str) -> str:
+    """The text with stars in place of what stands behind the names of secrets."""
+    parts: list[str] = []
+    end = 0
+    for head in _HEAD.finditer(text):
+        name, *close = filter(None, head.groups())
+        hidden = (_LINE if head[1] or head[2] else _VALUE).match(text, head.end())
+        if head.start() < end or hidden is None or not names_secret(name):
+            continue
+        if _COUNTED.match(name) and hidden[0].isdecimal():
+            continue
+        mark = hidden[1] or "".join(close)
+        parts += text[end : head.end()], mark, STARS, mark
+        end = hidden.end()
+    return "".join((*parts, text[end:]))
