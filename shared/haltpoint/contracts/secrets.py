@@ -3,9 +3,8 @@ parameter. Three stars take their place.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import field
-from functools import cache, lru_cache
+from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import cache, lru_cache, partial
 from typing import Any, Final, TypeAlias
 
 import re2
@@ -60,7 +59,8 @@ _HEAD: Final = re.compile(
     r"|(?<![\w-])(-{1,2}[\w-]++)\\*[\"']?,?\s{1,8}(?!-)"
     r"|(?<=[\"'])([\w-]++)\\*[\"'],?\s{0,8}\\*[\"']?(?i:value)\\*[\"']?\s{0,8}[:=]\s{0,8}"
     r"|[(\[,]\s?[(\[]b?\\*[\"']([\w-]++)\\*[\"'],\s?"
-    r"|(?:(?<![\w\\-])|(?<=\\[nrt]))(?!(?:\w+ |(?<=\w ))(?i:pass|tokens)\b)"
+    r"|(?:(?<![\w\\-])|(?<=\\[nrt]))(?!(?:\w+ |(?<=\w ))(?i:pass|tokens)\b"
+    r"|(?i:[\w-]*?(?:\b|_)(?:pass|tokens))\\*[\"']?\s*[:=]\s*\d+\b)"
     r"((?:\w++ )?[\w-]++)(\\*[\"'])?(?:\]|%5D)?"
     r"(?:\s{0,8}[:=]{1,2}>?\s{0,8}(?:[|>][+-]?\s+)?|(?<=\w) (?=\\*[\"'][^\"'\s]{4}))"
 )
@@ -74,24 +74,20 @@ _LIKE_PAIR: Final = (
 ).replace("_?", "[ _-]?")
 """The same as far as linear time can tell."""
 
-_PREFIXES: Final = (
-    r"sk|pk|rk|gsk|csk|xai|pplx|tvly|nvapi|pcsk|tgp_v1|lsv2_(?:pt|sk)|gh[oprsu]|github_pat"
-    r"|gl(?:pat|dt|rt|cbt|ptt|soat|sa|c)|npm|pypi|rubygems|CLOJARS|dckr_[po]at|bkua|CCIPAT"
-    r"|do[opr]_v1|tskey|vercel_blob_rw|GOCSPX|HRKU|PMAK|CFPAT|NR(?:AK|JS|II)|mdb_sa_sk|xapp"
-    r"|xox[abceoprs](?:\.xox[a-z])?|ntn|lin_(?:api|oauth)|figd|sntry[su]|sbp|sb_secret"
-    r"|pscale_(?:tkn|pw|oauth)|whsec|x(?:key|smtp)sib|sq0[a-z]{3}|shp(?:at|ca|pa|ss)"
-    r"|(?:shippo|duffel|rzp)_(?:live|test)|FLWSECK(?:_TEST)?|pdl_\w{2,8}_apikey|AGE-SECRET-KEY"
-)
-"""Of model providers, code hosts, package indexes, clouds, chat, payment."""
-_SHORT_PREFIXES: Final = (
-    r"hf|r8|re|secret|ops|sgp|rnd|pul|pnu|rdme|tfp|napi|jina|ph[cx]|sq[pua]|vc[piark]|fo1"
-    r"|fm[12][ar]?"
-)
-"""Those that other words begin with."""
-
 FORMS: Final = (
-    rf"\b(?:{_PREFIXES})[-_][\w-]{{8,}}",
-    rf"\b(?:{_SHORT_PREFIXES})[-_][0-9A-Za-z]{{20,}}[\w+/=-]*",
+    (
+        r"\b(?:sk|pk|rk|gsk|csk|xai|pplx|tvly|nvapi|pcsk|tgp_v1|lsv2_(?:pt|sk)|gh[oprsu]|github_pat"
+        r"|gl(?:pat|dt|rt|cbt|ptt|soat|sa|c)|npm|pypi|rubygems|CLOJARS|dckr_[po]at|bkua|CCIPAT"
+        r"|do[opr]_v1|tskey|vercel_blob_rw|GOCSPX|HRKU|PMAK|CFPAT|NR(?:AK|JS|II)|mdb_sa_sk|xapp"
+        r"|xox[abceoprs](?:\.xox[a-z])?|ntn|lin_(?:api|oauth)|figd|sntry[su]|sbp|sb_secret"
+        r"|pscale_(?:tkn|pw|oauth)|whsec|x(?:key|smtp)sib|sq0[a-z]{3}|shp(?:at|ca|pa|ss)"
+        r"|(?:shippo|duffel|rzp)_(?:live|test)|FLWSECK(?:_TEST)?|pdl_\w{2,8}_apikey|AGE-SECRET-KEY)[-_][\w-]{8,}"
+    ),
+    # Others that words begin with.
+    (
+        r"\b(?:hf|r8|re|secret|ops|sgp|rnd|pul|pnu|rdme|tfp|napi|jina|ph[cx]|sq[pua]|vc[piark]|fo1"
+        r"|fm[12][ar]?)[-_][0-9A-Za-z]{20,}[\w+/=-]*"
+    ),
     r"\bhp_[\w-]{30,}",
     r"\b(?:key-|SK|dapi)[0-9a-f]{32}",
     r"\bEAA[A-Z][\w-]{40,}",
@@ -131,9 +127,6 @@ _LIKE_SECRET: Final = rf"{_FORM}|{_LIKE_PAIR}"
 """The forms and the names, in one look."""
 _compiled: Final = cache(re2.compile)
 
-_level: Final = json.Decoder(dict[str, Raw] | list[Raw] | str | int | float | bool | None).decode
-"""The outermost JSON value."""
-
 _SHORTEST: Final = 3
 """Characters of a value that is searched for in other texts."""
 _INSIDE: Final = 6
@@ -143,7 +136,7 @@ _SMALL: Final = 2048
 _ARGUMENTS: Final = frozenset({"arguments", "ran", "input"})
 """The fields of views that have the arguments of a call."""
 _SAYING: Final = ("name", "Name", "key", "Key", "header", "field")
-_SAID: Final = frozenset({"value", "values", "val", "answer", "content"})
+_SAID: Final = frozenset({"value", "Value", "values", "val", "answer", "content"})
 """The fields of an entry with a name and a value, of headers and forms."""
 _DATA: Final = _ARGUMENTS | {"data", "result", "value"}
 """Those that have values of tools and people; in others a word may be that of a state."""
@@ -168,23 +161,21 @@ def typed_in(schema: Any) -> Iterator[str]:
     says so in the schema of a parameter, also behind a reference.
     """
     parts: list[tuple[str, Any]] = [("", schema)]
-    seen: set[tuple[str, str]] = set()
+    seen = set()
     while parts:
         name, part = parts.pop()
-        if isinstance(part, list):
-            parts += [(name, inner) for inner in part]
-        if not isinstance(part, dict):
-            continue
-        if part.get("writeOnly") is True:
-            yield name
-        for key, inner in part.items():
-            if key == "properties" and isinstance(inner, dict):
-                parts += inner.items()
-            elif key == "$ref" and isinstance(inner, str) and (name, inner) not in seen:
-                seen.add((name, inner))
-                parts.append((name, schema.get("$defs", {}).get(inner.rpartition("/")[2])))
-            elif key != "$defs":
-                parts.append((name, inner))
+        match part:
+            case {"writeOnly": True}:
+                yield name
+            case {"$ref": str(there)} if (name, there) not in seen:
+                seen.add((name, there))
+                parts.append((name, schema.get("$defs", {}).get(there.rpartition("/")[2])))
+            case {"properties": dict(parameters), **others}:
+                parts += [*parameters.items(), (name, others)]
+            case dict():
+                parts += [(name, inner) for key, inner in part.items() if key != "$defs"]
+            case list():
+                parts += [(name, inner) for inner in part]
 
 
 def without_secrets(text: str, values: Iterable[str] = ()) -> str:
@@ -195,6 +186,9 @@ def without_secrets(text: str, values: Iterable[str] = ()) -> str:
     if not _compiled(_LIKE_SECRET).search(readable):
         return text
     return _without_pairs(_compiled(_FORM).sub(_stars_between, readable))
+
+
+_key: Final = lru_cache(maxsize=4096)(without_secrets)
 
 
 def without_secrets_in(text: bytes, typed: Names = ()) -> bytes:
@@ -210,18 +204,15 @@ def _opened(text: bytes, names: Names = ()) -> Any:
     is_named = any(json.encode(name) in text for name in names)
     if not (is_named or _compiled(_LIKE_SECRET).search(text.decode())):
         return Raw(text)
-    if len(text) < _SMALL:
+    if text[:1] == b"[" and len(text) > _SMALL:
+        return [_opened(bytes(inner), names) for inner in json.decode(text, type=list[Raw])]
+    if text[:1] != b"{" or len(text) < _SMALL:
         return json.decode(text)
-    level = _level(text)
-    if isinstance(level, list):
-        return [_opened(bytes(inner), names) for inner in level]
-    if not isinstance(level, dict):
-        return level
     return {
         name: json.decode(inner)
         if name == "properties" or name in _SAID or name in names or names_secret(name)
         else _opened(bytes(inner), names)
-        for name, inner in level.items()
+        for name, inner in json.decode(text, type=dict[str, Raw]).items()
     }
 
 
@@ -231,22 +222,28 @@ def starred(value: Any, names: Names = (), *, typed: Names = (), values: Iterabl
     arguments alone; `values` are secrets, too.
     """
     hidden = frozenset((*values, *secret_values(value, names, typed)))
-    return _Stars(hidden, typed).over(value, names)
+    text_of = cache(partial(without_secrets, values=hidden))
+
+    def told(shown: Any, *, is_data: bool) -> Any:
+        if is_data and str(shown) in hidden and len(str(shown)) >= _SHORTEST:
+            return STARS
+        if isinstance(shown, str):
+            return text_of(shown)
+        if isinstance(shown, Raw) and any(json.encode(one)[1:-1] in bytes(shown) for one in hidden):
+            return walk.over(json.decode(shown), is_data=is_data)
+        return shown
+
+    walk = _Walk(typed, _stars_for, told)
+    return walk.over(value, names)
 
 
-def secret_values(value: Any, names: Names = (), typed: Names = ()) -> Iterator[str]:
+def secret_values(value: Any, names: Names = (), typed: Names = ()) -> list[str]:
     """The texts and numbers in fields that are secret, line by line."""
-    if isinstance(value, list | tuple):
-        for inner in value:
-            yield from secret_values(dict([inner]) if _is_pair(inner) else inner, names, typed)
-    elif isinstance(value, dict):
-        for key, name, inner in _fields(value):
-            if _is_schema(key, inner):
-                continue
-            if name in names or _hides(name, inner):
-                yield from lines_in(inner)
-            else:
-                yield from secret_values(inner, _below(key, names, typed), typed)
+    found: list[str] = []
+    _Walk(typed, lambda _, hidden: found.extend(lines_in(hidden)), lambda told, **_: told).over(
+        value, names
+    )
+    return found
 
 
 def lines_in(value: Any) -> Iterator[str]:
@@ -256,21 +253,6 @@ def lines_in(value: Any) -> Iterator[str]:
             yield from lines_in(inner)
     elif value is not None and not isinstance(value, bool):
         yield from filter(None, map(str.strip, str(value).splitlines()))
-
-
-def _is_pair(inner: Any) -> bool:
-    """Whether an item of a list is the name of a secret with its value, as headers are."""
-    if not isinstance(inner, list | tuple) or len(inner) != 2:
-        return False
-    return isinstance(inner[0], str) and names_secret(inner[0])
-
-
-def _fields(value: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
-    """Each field, and the name of its value: that of an entry with a name and a value is said."""
-    said = next((value[key] for key in _SAYING if isinstance(value.get(key), str)), "")
-    is_entry = said != "" and names_secret(said)
-    for key, inner in value.items():
-        yield key, said if is_entry and key.lower() in _SAID else key, inner
 
 
 def unstarred(given: Any, shown: Any, original: Any) -> Any:
@@ -285,46 +267,41 @@ def unstarred(given: Any, shown: Any, original: Any) -> Any:
 
 
 @frozen
-class _Stars:
-    """Puts stars into JSON values; `values` are starred in all texts."""
+class _Walk:
+    """A walk over JSON values, with what becomes of a secret, by its name, and of what is none."""
 
-    values: frozenset[str]
     typed: Names
-    texts: dict[str, str] = field(default_factory=dict)
-    """Texts with their stars: many come again and again."""
+    secret: Callable[[str, Any], Any]
+    told: Callable[..., Any]
 
-    def over(self, shown: Any, names: Names, *, is_data: bool = False) -> Any:
-        """The JSON values with stars."""
-        if is_data and str(shown) in self.values and len(str(shown)) >= _SHORTEST:
-            return STARS
-        if isinstance(shown, str):
-            if shown not in self.texts:
-                self.texts[shown] = without_secrets(shown, self.values)
-            return self.texts[shown]
-        if isinstance(shown, Raw):
-            text = bytes(shown)
-            is_plain = not any(json.encode(hidden)[1:-1] in text for hidden in self.values)
-            return shown if is_plain else self.over(json.decode(text), names, is_data=is_data)
-        if isinstance(shown, list | tuple):
-            return [self._item(inner, names, is_data=is_data) for inner in shown]
-        if isinstance(shown, dict):
-            return {
-                _key(key): self._field(key, name, inner, names, is_data=is_data or key in _DATA)
-                for key, name, inner in _fields(shown)
-            }
-        return shown
+    def over(self, value: Any, names: Names = (), *, is_data: bool = False) -> Any:
+        """What becomes of the values; fields of these names are secrets."""
+        if isinstance(value, list | tuple):
+            return [self._item(inner, names, is_data=is_data) for inner in value]
+        if not isinstance(value, dict):
+            return self.told(value, is_data=is_data)
+        if any(names_secret(said) for key in _SAYING if isinstance(said := value.get(key), str)):
+            names = (*names, *_SAID)
+        return {
+            _key(name): self._field(name, inner, names, is_data=is_data or name in _DATA)
+            for name, inner in value.items()
+        }
 
-    def _item(self, inner: Any, names: Names, *, is_data: bool) -> Any:
-        if _is_pair(inner):
-            return list(*self.over(dict([inner]), names, is_data=is_data).items())
-        return self.over(inner, names, is_data=is_data)
+    def _item(self, value: Any, names: Names, *, is_data: bool) -> Any:
+        """A pair of a list names its value, as headers do."""
+        match value:
+            case [str(name), inner] if _hides(name, inner):
+                return [name, self.secret(name, inner)]
+        return self.over(value, names, is_data=is_data)
 
-    def _field(self, key: str, name: str, inner: Any, names: Names, *, is_data: bool) -> Any:
-        if _is_schema(key, inner):
+    def _field(self, name: str, inner: Any, names: Names, *, is_data: bool) -> Any:
+        if _is_schema(name, inner):
             return inner
         if name in names or _hides(name, inner):
-            return _stars_for(name, inner)
-        return self.over(inner, _below(key, names, self.typed), is_data=is_data)
+            return self.secret(name, inner)
+        if name in _ARGUMENTS:
+            names = self.typed or names
+        return self.over(inner, names, is_data=is_data)
 
 
 def _is_schema(name: str, inner: Any) -> bool:
@@ -332,15 +309,6 @@ def _is_schema(name: str, inner: Any) -> bool:
     if name != "properties" or not isinstance(inner, dict):
         return False
     return all(isinstance(schema, dict) for schema in inner.values())
-
-
-def _below(name: str, names: Names, typed: Names) -> Names:
-    return typed if name in _ARGUMENTS and typed else names
-
-
-@lru_cache(maxsize=4096)
-def _key(name: str) -> str:
-    return without_secrets(name)
 
 
 def _stars_for(name: str, hidden: Any) -> Any:
@@ -367,22 +335,20 @@ def _without(text: str, hidden: str) -> str:
 
 
 def _stars_between(form: Any) -> str:
-    before, *after = [group for group in form.groups() if group] or [""]
-    return f"{before}{STARS}{''.join(after)}"
+    before, after, *_ = *filter(None, form.groups()), "", ""
+    return f"{before}{STARS}{after}"
 
 
 def _without_pairs(text: str) -> str:
     """The text with stars in place of what stands behind the names of secrets."""
-    parts: list[str] = []
+    shown = ""
     end = 0
     for head in _HEAD.finditer(text):
         name, *close = filter(None, head.groups())
-        hidden = (_LINE if head[1] or head[2] else _VALUE).match(text, head.end())
-        if head.start() < end or hidden is None or not names_secret(name):
-            continue
-        if _COUNTED.match(name) and hidden[0].isdecimal():
-            continue
-        mark = hidden[1] or "".join(close)
-        parts += text[end : head.end()], mark, STARS, mark
-        end = hidden.end()
-    return "".join((*parts, text[end:]))
+        value = _LINE if head[1] or head[2] else _VALUE
+        hidden = value.match(text, head.end())
+        if hidden and head.start() >= end and names_secret(name):
+            mark = hidden[1] or "".join(close)
+            shown += f"{text[end : head.end()]}{mark}{STARS}{mark}"
+            end = hidden.end()
+    return shown + text[end:]
