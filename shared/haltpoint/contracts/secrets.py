@@ -204,15 +204,19 @@ def _opened(text: bytes, names: Names = ()) -> Any:
     is_named = any(json.encode(name) in text for name in names)
     if not (is_named or _compiled(_LIKE_SECRET).search(text.decode())):
         return Raw(text)
-    if text[:1] == b"[" and len(text) > _SMALL:
-        return [_opened(bytes(inner), names) for inner in json.decode(text, type=list[Raw])]
-    if text[:1] != b"{" or len(text) < _SMALL:
+    if len(text) < _SMALL:
         return json.decode(text)
+    if text.startswith(b"["):
+        items = json.decode(text, type=list[Raw])
+        return [_opened(bytes(inner), names) for inner in items]
+    if not text.startswith(b"{"):
+        return json.decode(text)
+    fields = json.decode(text, type=dict[str, Raw])
     return {
         name: json.decode(inner)
         if name == "properties" or name in _SAID or name in names or names_secret(name)
         else _opened(bytes(inner), names)
-        for name, inner in json.decode(text, type=dict[str, Raw]).items()
+        for name, inner in fields.items()
     }
 
 
@@ -225,13 +229,14 @@ def starred(value: Any, names: Names = (), *, typed: Names = (), values: Iterabl
     text_of = cache(partial(without_secrets, values=hidden))
 
     def told(shown: Any, *, is_data: bool) -> Any:
-        if is_data and str(shown) in hidden and len(str(shown)) >= _SHORTEST:
+        if isinstance(shown, Raw):
+            text = bytes(shown)
+            is_plain = not any(json.encode(one)[1:-1] in text for one in hidden)
+            return shown if is_plain else walk.over(json.decode(text), is_data=is_data)
+        word = str(shown)
+        if is_data and word in hidden and len(word) >= _SHORTEST:
             return STARS
-        if isinstance(shown, str):
-            return text_of(shown)
-        if isinstance(shown, Raw) and any(json.encode(one)[1:-1] in bytes(shown) for one in hidden):
-            return walk.over(json.decode(shown), is_data=is_data)
-        return shown
+        return text_of(shown) if isinstance(shown, str) else shown
 
     walk = _Walk(typed, _stars_for, told)
     return walk.over(value, names)
@@ -280,7 +285,8 @@ class _Walk:
             return [self._item(inner, names, is_data=is_data) for inner in value]
         if not isinstance(value, dict):
             return self.told(value, is_data=is_data)
-        if any(names_secret(said) for key in _SAYING if isinstance(said := value.get(key), str)):
+        said = [value[key] for key in _SAYING if key in value]
+        if any(names_secret(name) for name in said if isinstance(name, str)):
             names = (*names, *_SAID)
         return {
             _key(name): self._field(name, inner, names, is_data=is_data or name in _DATA)
