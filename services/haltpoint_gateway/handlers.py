@@ -96,7 +96,9 @@ class RequestsHandler:
             )
             return
         program = Principal(name, None, (), way=Way.HANDLER)
-        line = gateway.audit.line(program, Deed.ANSWERED, case.id)
+        line = gateway.audit.line(
+            program, Deed.ANSWERED, case.id, answer.option_id or answer.decision
+        )
         trace = message.traceparent
         verdict = await gateway.inbox.answer(case.id, answer, line=line, trace=trace)
         if verdict is Verdict.TAKEN:  # else a person was quicker, or has taken the case

@@ -1,14 +1,12 @@
 """Requests: the inbox, and the one way to answer."""
 
 import hashlib
-from collections.abc import Iterable
 from functools import partial
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Body, Header, Query, Response
 from msgspec import structs
 
-from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.audit import Deed
 from haltpoint.contracts.people.humans import Answer, Choice
 from haltpoint.contracts.reasons import ReasonKind
@@ -124,7 +122,10 @@ async def take_answer(
     """Give the answer; the request as it is then. Raises Problem."""
     check_answerer(who, request)
     if body.arguments is not None:
-        body = structs.replace(body, arguments=await _edited(gateway, request, body.arguments))
+        typed = await gateway.catalogue.typed_secrets()
+        shown = starred(request.arguments, typed)  # stars mean that nothing is changed there
+        edited = unstarred(body.arguments, shown, request.arguments)
+        body = structs.replace(body, arguments=edited)
     if request.is_open:
         await _check(gateway, request, body)
     chain = await gateway.views.header(request.chain_id, who.can_see)
@@ -134,19 +135,12 @@ async def take_answer(
     verdict = await gateway.inbox.answer(
         request.id,
         body,
-        line=gateway.audit.line(who, Deed.ANSWERED, request.id),
+        line=gateway.audit.line(who, Deed.ANSWERED, request.id, body.option_id or body.decision),
         trace=trace,
         approves=record,
         quorum=quorum,
     )
     return await _outcome(gateway, request.id, who, verdict)
-
-
-async def _edited(gateway: Gateway, request: RequestView, edit: JsonObject) -> JsonObject:
-    """The arguments of an edit; stars mean that nothing is changed there."""
-    typed = await gateway.catalogue.typed_secrets()
-    edited: JsonObject = unstarred(edit, starred(request.arguments, typed), request.arguments)
-    return edited
 
 
 async def seen(gateway: Gateway, request_id: str, who: Principal) -> RequestView:
@@ -160,19 +154,10 @@ async def _check(gateway: Gateway, request: RequestView, answer: Answer) -> None
     """
     field, faults = await faults_of(gateway.catalogue, request, answer)
     if faults:
-        raise _unfit(request, field, faults)
-
-
-def _unfit(request: RequestView, field: str, faults: Iterable[str]) -> Problem:
-    messages = list(faults)
-    return Problem(
-        422,
-        "invalid_answer",
-        "; ".join(messages),
-        hint="`allowed` says what can be answered here.",
-        errors=[{"field": field, "message": message} for message in messages],
-        allowed=allowed(request),
-    )
+        hint = "`allowed` says what can be answered here."
+        errors = [{"field": field, "message": fault} for fault in faults]
+        detail, known = "; ".join(faults), allowed(request)
+        raise Problem(422, "invalid_answer", detail, hint=hint, errors=errors, allowed=known)
 
 
 async def _outcome(

@@ -16,11 +16,12 @@ from haltpoint.contracts.people.keys import Scope
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views.chains import RequestView
 from haltpoint.runtime.views.queries import RequestQuery
+from haltpoint.runtime.views.question import who_may
 from haltpoint_gateway.api import requests as api
 from haltpoint_gateway.pages.answers import Forms, answer_of, forms_of, reaches, ways
 from haltpoint_gateway.pages.door import Form, Typed
 from haltpoint_gateway.pages.visit import Looks, Searched, Visit, to_chain
-from haltpoint_gateway.people.answerers import may_answer, who_may
+from haltpoint_gateway.people.answerers import may_answer
 from haltpoint_gateway.problems import Problem, no_such
 
 router = APIRouter(prefix="/inbox")

@@ -2,6 +2,7 @@
 
 from haltpoint.contracts.people.answerers import GROUP, folded
 from haltpoint.contracts.views.chains import RequestView
+from haltpoint.runtime.views.question import who_may
 from haltpoint_gateway.people.principal import Principal
 from haltpoint_gateway.problems import Problem
 
@@ -27,15 +28,6 @@ def check_answerer(who: Principal, request: RequestView) -> None:
         hint = "One of them can answer it, or the holder of the admin key."
         detail = f"The question is for {who_may(request)}."
         raise Problem(403, "not_yours", detail, hint=hint, to=request.answerers.to)
-
-
-def who_may(request: RequestView) -> str:
-    """Who may answer, in words."""
-    answerers = request.answerers
-    people = " or ".join(answerers.to) or "each person whose key may answer"
-    if answerers.not_requester:
-        people += f", but not for {request.requester}, who submitted the task"
-    return people
 
 
 def _is_named(who: Principal, request: RequestView) -> bool:

@@ -22,9 +22,9 @@ class Audit(Side):
         super().__init__(calls, topology)
         self._age = round(retention * 1000)
 
-    def line(self, who: Principal, deed: Deed, about: str) -> Line:
+    def line(self, who: Principal, deed: Deed, about: str, what: str = "") -> Line:
         """The line about a deed, to be written by the function that does it."""
-        audited = Audited(deed, about, who.name, who.way, who.address, who.tenant)
+        audited = Audited(deed, about, who.name, who.way, who.address, who.tenant, what)
         return Line(audited, self._age)
 
     async def note_policy(self, digest: str, by: str) -> None:

@@ -66,7 +66,7 @@ class Keyring:
             expires_at=end,
             key=text,
         )
-        line = self.audit.line(who, Deed.KEY_MADE, digest)
+        line = self.audit.line(who, Deed.KEY_MADE, digest, _words(made))
         row = made.model_dump_json(exclude={"key"})
         await self.functions.call("change", 0, "HSET", _KEYS, digest, row, line=line)
         return made
@@ -79,7 +79,10 @@ class Keyring:
 
     async def revoke(self, key_id: str, who: Principal) -> bool:
         """End a key by its id; whether there was one."""
-        line = self.audit.line(who, Deed.KEY_REVOKED, key_id)
+        row = await self.redis.hget(KEYS, key_id)
+        if row is None:
+            return False
+        line = self.audit.line(who, Deed.KEY_REVOKED, key_id, _words(_read(row)))
         ended = await self.functions.call("change", 0, "HDEL", _KEYS, key_id, line=line)
         await self.redis.hdel(_USES, key_id)
         self._known.clear()
@@ -125,6 +128,11 @@ class Keyring:
 def digest_of(key: str) -> bytes:
     """Under which a key is known: no key can be found again from it."""
     return hashlib.sha256(key.encode()).digest()
+
+
+def _words(key: KeyView) -> str:
+    """A key in the audit."""
+    return f"{key.name}: {', '.join(key.scopes)}"
 
 
 def _read(row: bytes, used: bytes | None = None) -> KeyView:

@@ -21,8 +21,12 @@ async def lines(system: System, **query: str) -> list[JsonObject]:
     return await system.pages("/v1/audit", limit=2, **query)
 
 
-async def deeds(system: System) -> list[tuple[str, str, str]]:
-    return [(line["deed"], line["about"], line["by"]) for line in await lines(system)]
+async def deeds(system: System) -> list[tuple[str, ...]]:
+    """Deed, what it is about, by whom, and of answers and keys what."""
+    texts = [
+        [line[name] for name in ("deed", "about", "by", "what")] for line in await lines(system)
+    ]
+    return [tuple(filter(None, text)) for text in texts]
 
 
 async def test_what_is_done_to_chains_and_questions_has_a_line_each(system: System) -> None:
@@ -41,9 +45,9 @@ async def test_what_is_done_to_chains_and_questions_has_a_line_each(system: Syst
     await post(f"/v1/chains/{chain}/cancel")
     again = (await post(f"/v1/chains/{chain}/again"))["chain_id"]
     assert await deeds(system) == [
-        ("key_made", made, "admin"),
+        ("key_made", made, "admin", "ann: submit, read, answer"),
         ("submitted", chain, "ann"),
-        ("answered", question, "ann"),
+        ("answered", question, "ann", "u1"),
         ("cancelled", chain, "ann"),
         ("submitted_again", again, "ann"),
     ]
@@ -64,8 +68,8 @@ async def test_what_is_done_to_the_deployment_has_a_line_each(system: System) ->
     assert (await system.http.post(f"/v1/dlq/{letters[0]}/requeue")).is_success
     assert (await system.http.post(f"/v1/dlq/{letters[1]}/drop")).is_success
     assert await deeds(system) == [
-        ("key_made", made["id"], "admin"),
-        ("key_revoked", made["id"], "admin"),
+        ("key_made", made["id"], "admin", "bob: submit, read, answer"),
+        ("key_revoked", made["id"], "admin", "bob: submit, read, answer"),
         ("queue_paused", "default", "admin"),
         ("queue_resumed", "default", "admin"),
         ("letter_requeued", letters[0], "admin"),
@@ -120,4 +124,4 @@ async def test_a_policy_file_that_is_new_has_a_line(system: System) -> None:
     for digest in ("", "a", "a", "b", ""):
         await system.gateway.audit.note_policy(digest, "gateway-1")
     changed = [("policy_changed", digest, "gateway-1") for digest in ("a", "b", "")]
-    assert await deeds(system) == changed
+    assert await deeds(system) == [tuple(filter(None, line)) for line in changed]

@@ -207,6 +207,10 @@ async def test_a_yes_of_some_people_is_none_for_a_rule_that_names_others() -> No
     [
         ("greater than or equal to 1", "ask", {"quorum": 0}),
         ("is not fail, deny or escalate:GROUP", "ask", {"on_timeout": "escalate:"}),
+        ("is not a name", "ask", {"on_timeout": "escalate:group:board"}),
+        ("is not a name", "ask", {"to": ["group:"]}),
+        ("`to` names 1", "ask", {"to": ["ann", "Ann"], "quorum": 2}),
+        ("at least 3 and at most 2", "ask", {"when": {"x": {"at_least": 3, "at_most": 2}}}),
         ("has nothing to report", "pass", {"report_only": True}),
         ("only a rule that asks has quorum, to", "refuse", {"to": ["ann"], "quorum": 2}),
     ],

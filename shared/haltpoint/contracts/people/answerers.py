@@ -50,6 +50,12 @@ def persons_name(text: str) -> str:
     return named(text)
 
 
+def addressee(text: str) -> str:
+    """The name of a person, or of a group as `group:finance`. Raises ValueError."""
+    named(text.removeprefix(GROUP))
+    return text
+
+
 def folded(names: Iterable[str]) -> frozenset[str]:
     """Names of people and groups as they are compared."""
     return frozenset(name if name.startswith(GROUP) else person(name) for name in names)

@@ -29,11 +29,18 @@ from pydantic import (
 
 from haltpoint.contracts.base import Strings
 from haltpoint.contracts.doors import Form
-from haltpoint.contracts.people.answerers import GROUP, Answerers, OnTimeout
+from haltpoint.contracts.people.answerers import (
+    GROUP,
+    Answerers,
+    OnTimeout,
+    addressee,
+    folded,
+    named,
+)
 from haltpoint.contracts.reasons import SourceKind
 from haltpoint.contracts.written import Id, Name, Names, Regex, Seconds
 
-_END: Final = re.compile(r"fail|deny|escalate:\S.*")
+_END: Final = re.compile(r"fail|deny|escalate:(.+)")
 _OF_QUESTIONS: Final = {"to", "not_requester", "quorum", "expires", "on_timeout"}
 _PLACE: Final = re.compile(r"[^.\[\]{}]+(?:\.[^.\[\]{}]+|\[\d{0,6}\]|\{\})*")
 
@@ -48,13 +55,17 @@ def _place(text: str) -> str:
 
 
 def _end(text: str) -> str:
-    if _END.fullmatch(text) is None:
+    end = _END.fullmatch(text)
+    if end is None:
         raise ValueError(f"{text!r} is not fail, deny or escalate:GROUP")
+    if end[1]:
+        named(end[1])
     return text
 
 
 Number = Annotated[FiniteFloat, Strict()] | StrictInt
 Scalar = StrictStr | Number | StrictBool
+Addressees = tuple[Annotated[Name, AfterValidator(addressee)], ...]
 Place = Annotated[Name, AfterValidator(_place)]
 
 
@@ -85,13 +96,12 @@ class Condition(Form):
     @model_validator(mode="after")
     def _says_something(self) -> Self:
         if not self.model_fields_set:
-            raise ValueError(f"it has no condition; there are {', '.join(condition_keys())}")
+            keys = [field.alias or name for name, field in type(self).model_fields.items()]
+            raise ValueError(f"it has no condition; there are {', '.join(keys)}")
+        low, high = self.at_least, self.at_most
+        if low is not None and high is not None and low > high:
+            raise ValueError(f"no number is at least {low} and at most {high}")
         return self
-
-
-def condition_keys() -> Strings:
-    """The keys of a condition, as they are written."""
-    return tuple(field.alias or name for name, field in Condition.model_fields.items())
 
 
 class ApprovalRule(Form):
@@ -111,7 +121,7 @@ class ApprovalRule(Form):
     """Words for the person, or for the model."""
     report_only: bool = False
     """Only record what the rule would do; the call continues, and later rules apply."""
-    to: Names = ()
+    to: Addressees = ()
     """Names of people that may answer, and of groups as `group:finance`; none: all who may
     answer.
     """
@@ -133,6 +143,10 @@ class ApprovalRule(Form):
             raise ValueError(f"only a rule that asks has {', '.join(sorted(asked))}")
         if self.report_only and self.do is Verdict.PASS:
             raise ValueError("a rule that passes has nothing to report: leave report_only out")
+        people = folded(self.to)
+        is_of_groups = any(name.startswith(GROUP) for name in people)
+        if people and not is_of_groups and len(people) < self.quorum:
+            raise ValueError(f"{self.quorum} people have to say yes, but `to` names {len(people)}")
         return self
 
     @property

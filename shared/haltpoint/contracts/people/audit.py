@@ -46,6 +46,8 @@ class Audited(Contract):
     """From where, as the gateway or its trusted proxy sees the caller."""
     tenant: str | None = None
     """The caller's."""
+    what: str = ""
+    """What was answered: the decision, or the id of an option. Of a key its name and scopes."""
 
 
 @value
@@ -66,3 +68,5 @@ class AuditView(View):
     way: Way | None = None
     address: str = ""
     tenant: str | None = None
+    what: str = ""
+    """What was answered: the decision, or the id of an option. Of a key its name and scopes."""

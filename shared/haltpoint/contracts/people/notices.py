@@ -17,6 +17,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from haltpoint.contracts.base import Strings
 from haltpoint.contracts.doors import Form, View
 from haltpoint.contracts.people.answerers import folded
+from haltpoint.contracts.people.approval_rules import Addressees
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.written import Id, Name, Names, in_seconds
 
@@ -28,7 +29,7 @@ class NotifyRule(Form):
 
     name: Id
     """Its name in logs and for `haltpoint notify test`."""
-    to: Names = ()
+    to: Addressees = ()
     """People, and groups as `group:finance`, to whom a rule puts the question; without it all
     questions.
     """

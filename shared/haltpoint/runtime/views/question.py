@@ -75,12 +75,17 @@ def _people(request: RequestView) -> Iterator[str]:
         path = " > ".join(request.path)
         yield f"asked by: {path}"
     if asked.to or asked.not_requester:
-        whom = " or ".join(asked.to) or "anyone"
-        but = f", but not {request.requester}, who submitted the task"
-        yield f"for: {whom}{but if asked.not_requester else ''}"
+        yield f"for: {who_may(request)}"
     if asked.quorum > 1 and request.is_open:
         votes = joined(*map(_vote, request.votes))
         yield f"{asked.quorum} people have to say the same yes; so far: {votes or 'no one'}"
+
+
+def who_may(request: RequestView) -> str:
+    """Who may answer, in words."""
+    people = " or ".join(request.answerers.to) or "each person whose key may answer"
+    but = f", but not {request.requester}, who submitted the task"
+    return people + but if request.answerers.not_requester else people
 
 
 def _vote(vote: AnswerView) -> str:
