@@ -84,7 +84,7 @@ def _people(request: RequestView) -> Iterator[str]:
 def who_may(request: RequestView) -> str:
     """Who may answer, in words."""
     people = " or ".join(request.answerers.to) or "each person whose key may answer"
-    but = f", but not {request.requester}, who submitted the task"
+    but = f", but not for {request.requester}, who submitted the task"
     return people + but if request.answerers.not_requester else people
 
 
