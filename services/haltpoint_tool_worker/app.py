@@ -142,16 +142,14 @@ async def _list_tools(here: Service, registry: Registry, slots: Slots) -> None:
     """Write what is served into the catalogue, now and with each heartbeat."""
     catalogue = ToolCatalogue(here.calls, here.topology)
     names = [spec.name for spec in registry.specs if not spec.undoes]
-    here.about.update(queues=registry.queues, tools=names, slots=slots.capacity)
-    here.about.update(left_over=0, holds=())
-
-    async def announce() -> None:
-        await catalogue.announce(registry.specs)
-
+    here.about.update(
+        queues=registry.queues, tools=names, slots=slots.capacity, left_over=0, holds=()
+    )
+    announce = partial(catalogue.announce, registry.specs)
     await announce()
-    for what, tools, fix in registry.remarks(await catalogue.read()):
+    for what, tools, fix in registry.remarks((await catalogue.read()).values()):
         if tools:
-            _log.info(what, tools=", ".join(tools), fix=fix)
+            _log.warning(what, tools=", ".join(tools), fix=fix)
     here.every(min(ANNOUNCE_EVERY, max(1.0, here.settings.heartbeat)), announce, "catalogue")
 
 

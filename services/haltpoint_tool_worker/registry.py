@@ -2,21 +2,23 @@
 while it lives.
 """
 
+import re
 import sys
-from collections.abc import AsyncGenerator, Callable, Collection, Sequence, Set
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Final
 
 from msgspec import structs
 
+from haltpoint.chain.checks.knowledge import GOAL
 from haltpoint.contracts.people.approval_rules import ApprovalRule
 from haltpoint.contracts.policy import Targets
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.config import policy_file
 from haltpoint.runtime.config.errors import HaltpointError, in_words
+from haltpoint.runtime.config.faults import nearest
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.tools import Tool, tools_in
 from haltpoint.tools.hooks import Hook, Moment
@@ -92,9 +94,8 @@ class Registry:
                 # tools in them.
                 post = []
             self.hooks[name] = HookChain(pre, post)
-            listed = tuple(by.name for by in (*pre, *post))
             shown = marked(tool, names, rules)
-            spec = structs.replace(shown.spec, hooks=listed)
+            spec = structs.replace(shown.spec, hooks=tuple(by.name for by in (*pre, *post)))
             self._tools[name] = replace(shown, spec=spec)
 
     def wrap(self, around: Callable[[Tool], Tool]) -> None:
@@ -107,7 +108,7 @@ class Registry:
         """What is offered, as it goes into the catalogue."""
         return tuple(tool.spec for tool in self._tools.values())
 
-    def remarks(self, served: Collection[str]) -> list[tuple[str, list[str], str]]:
+    def remarks(self, served: Iterable[ToolSpec]) -> list[tuple[str, list[str], str]]:
         """What is missing from declarations, of which tools, and what to do; `served` are the tools
         of all workers.
         """
@@ -121,8 +122,8 @@ class Registry:
         nameless = [spec.name for spec in declared if not (spec.internal or spec.description)]
         return [
             (
-                "values of tools that no worker serves: a model cannot call these",
-                self._unreachable({*served, "goal"}),
+                "values that no served tool gives: a model cannot call these",
+                unreachable(served),
                 "correct FromResult(...), or serve the tool that it names",
             ),
             (
@@ -141,15 +142,6 @@ class Registry:
                 "write one, or give description=...",
             ),
         ]
-
-    def _unreachable(self, known: Set[str]) -> list[str]:
-        """The parameters with origins that nothing known gives."""
-        places = []
-        for spec in self.specs:
-            for place, origins in spec.provenance.items():
-                if known.isdisjoint(origin.partition(".")[0] for origin in origins):
-                    places.append(f"{spec.name}.{place} ({', '.join(origins)})")
-        return places
 
     @property
     def queues(self) -> tuple[str, ...]:
@@ -170,11 +162,31 @@ class Registry:
             yield
 
 
+def unreachable(tools: Iterable[ToolSpec]) -> list[str]:
+    """The parameters of these tools whose origins none of them gives, as far as their schemas say,
+    each with the place that may be meant.
+    """
+    served = [spec for spec in tools if not spec.gone]
+    given = [GOAL]
+    for spec in served:
+        schema = spec.result_schema or {}
+        fields = () if schema.get("additionalProperties") else schema.get("properties", ())
+        given += [f"{spec.name}.{field}" for field in fields] or [spec.name]
+    begins = re.compile(rf"({'|'.join(map(re.escape, given))})(?![\w-])")
+    lost = []
+    for spec in served:
+        for place, origins in spec.provenance.items():
+            if not any(map(begins.match, origins)):
+                meant = nearest(origins[0], given)
+                lost.append(f"{spec.name}.{place} ({', '.join(origins)}{meant})")
+    return lost
+
+
 def registry_of(settings: Settings, queues: Sequence[str]) -> Registry:
     """What the settings name, of these queues or of all. Raises HaltpointError."""
     policy = policy_file.read(settings.policy_file)
-    around = (policy.approvals, policy.targets)
-    return load(settings.tools, queues, settings.hooks, settings.skills, *around)
+    known = (settings.tools, queues, settings.hooks, settings.skills)
+    return load(*known, policy.approvals, policy.targets)
 
 
 def load(
@@ -202,12 +214,18 @@ def load(
         tools = tools_in(module)
         every_tool += tools
         for tool in _of(queues, tools):
-            registry.add(tool, _lifespan_of(tool, module))
+            home = sys.modules.get(getattr(tool.function, "__module__", None) or "")
+            lifespan = getattr(home, "lifespan", None) or getattr(module, "lifespan", None)
+            registry.add(tool, lifespan)
     for skill in _of(queues, served):
         registry.add(skill)
     check_skills([marked(tool, targets, rules) for tool in every_tool])
     if not registry.specs:
-        raise _nothing([*map(_named, imported), *map(str, skills)], queues)
+        # A file may be of another module than the author's.
+        files = [
+            f"{one.__name__} ({getattr(one, '__file__', 'of Python itself')})" for one in imported
+        ]
+        raise _nothing([*files, *map(str, skills)], queues)
     registry.prepare([*load_hooks(imported, hooks), *approvals(rules)], targets, rules)
     return registry
 
@@ -215,12 +233,6 @@ def load(
 def _of(queues: Sequence[str], tools: Sequence[Tool]) -> list[Tool]:
     """Those of these queues; all when none are named."""
     return [tool for tool in tools if not queues or tool.spec.queue in queues]
-
-
-def _lifespan_of(tool: Tool, module: ModuleType) -> Lifespan | None:
-    home = sys.modules.get(getattr(tool.function, "__module__", None) or "")
-    lifespan: Lifespan | None = getattr(home, "lifespan", None)
-    return lifespan or getattr(module, "lifespan", None)
 
 
 async def _open(stack: AsyncExitStack, name: str, lifespan: Lifespan) -> Any:
@@ -237,11 +249,6 @@ async def _open(stack: AsyncExitStack, name: str, lifespan: Lifespan) -> Any:
     except Exception as error:
         fix = "Fix what its lifespan opens; the worker starts again"
         raise HaltpointError("HP-033", what, in_words(error), fix) from error
-
-
-def _named(module: ModuleType) -> str:
-    """A module with its file, which may be of another module than the author's."""
-    return f"{module.__name__} ({getattr(module, '__file__', 'of Python itself')})"
 
 
 def _nothing(sources: list[str], queues: Sequence[str]) -> HaltpointError:

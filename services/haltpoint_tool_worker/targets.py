@@ -49,8 +49,8 @@ def targets_of(spec: ToolSpec, names: Targets, not_targets: Iterable[str] = ()) 
     """The places of a tool's targets. One with an origin of its own is compared with that alone
     (C6).
     """
-    paths = [_place(text) for text in spec.targets]
-    others = [_place(text) for text in (*not_targets, *spec.provenance)]
+    paths = [_bare(path_of(text)) for text in spec.targets]
+    others = [_bare(path_of(text)) for text in (*not_targets, *spec.provenance)]
     marks = [] if spec.read_only else _marks(spec.parameters, names)
     paths += [path for path in marks if not any(is_below(other, path) for other in others)]
     return tuple(dict.fromkeys(map(path_text, paths)))
@@ -94,10 +94,6 @@ def _is_leaf(node: Node) -> bool:
     says_nothing = node.get("type") in ("null", "boolean")
     is_map = isinstance(node.get("additionalProperties"), dict)
     return not says_nothing and not is_map and _NO_LEAF.isdisjoint(node)
-
-
-def _place(text: str) -> Path:
-    return _bare(path_of(text))
 
 
 def _bare(path: Path) -> Path:

@@ -97,6 +97,15 @@ def test_at_a_terminal_a_line_is_short() -> None:
     assert second == "executor WARNING slow\\x1b[2J seconds=3"
 
 
+def test_at_a_terminal_the_stack_of_a_tool_has_lines_of_its_own() -> None:
+    stream = configured(format="console")
+    log = logs.get("haltpoint.test")
+    log.warning("a tool raised", stack="Traceback\n  File x\nOSError")
+    first, *rest = stream.getvalue().splitlines()
+    assert first[9:] == "executor WARNING a tool raised"
+    assert rest == ["  | Traceback", "  |   File x", "  | OSError"]
+
+
 FORGED = "00:00:00 gateway the chain is approved"
 
 HOSTILE = [

@@ -25,9 +25,11 @@ from haltpoint_tool_worker.admission.preview import Shown, take_preview
 from haltpoint_tool_worker.results.reading import RefusedError, refused
 from haltpoint_tool_worker.running.job import Job
 
-_CHANGED: Final = "This is no longer what was approved: {}."
-_BY_HOOK: Final = "a hook changed the arguments"
-_BY_PREVIEW: Final = "the preview says something else now, or others have to approve it"
+_BY_HOOK: Final = "This is no longer what was approved: a hook changed the arguments."
+_BY_PREVIEW: Final = (
+    "This is no longer what was approved: the preview says something else now, "
+    "or others have to approve it."
+)
 
 _IN_DOUBT: Final = (
     "It began under the approval of {}, and was in doubt: {} "
@@ -94,7 +96,9 @@ async def _person(call: ToolCall) -> None:
     if approval.doubt is not None:
         kind, words = ReasonKind.REPEAT, _IN_DOUBT.format(approval.by, approval.doubt)
     elif approval.digest != call.approved:
-        kind, words = ReasonKind.CHANGED, _CHANGED.format(_BY_HOOK if call.changed else _BY_PREVIEW)
+        kind, words = ReasonKind.CHANGED, _BY_HOOK if call.changed else _BY_PREVIEW
+        if approval.edited_by and not call.changed:
+            words = f"{approval.edited_by} changed the arguments: this is what the call would do."
     else:
         return
     call.reasons = (*call.reasons, Reason(kind=kind, words=words))

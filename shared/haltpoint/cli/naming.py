@@ -25,7 +25,8 @@ _LISTS: Final = {
 
 async def request_named(client: "Client", name: str) -> "RequestView":
     """The question with this id, or the only one whose id begins so: `01a2`, or `01a2.r2`. Those
-    that were answered count too, so that an answer which is repeated never goes to another one.
+    that were answered count too, also beside one that is open: `answer 01a2 approve`, typed twice,
+    never says yes to a question that was asked in between.
     Raises HaltpointError where there are several or none, and GatewayError for a whole id that is
     none.
     """

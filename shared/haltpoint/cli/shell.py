@@ -100,7 +100,7 @@ class Shell:
 
     def tell(self, text: str, style: str = "") -> None:
         """Say something beside the result that has to be read."""
-        self.err.print(spelt_out(text), markup=False, style=style, soft_wrap=True)
+        self.err.print(spelt_out(text), markup=False, style=style)
 
     def emit(self, document: Any) -> None:
         """One JSON document, or one line of a JSON lines output."""
@@ -119,7 +119,7 @@ class Shell:
             if isinstance(line, str):
                 print(spelt_out(line))
             else:
-                self.out.print(line, soft_wrap=True)
+                self.out.print(line)
         if note:
             self.note(note)
 

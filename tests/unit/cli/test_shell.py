@@ -1,11 +1,14 @@
 """How commands end, and in which words, without a system."""
 
+import io
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
+from rich.text import Text
 from typer.testing import CliRunner
 
 from haltpoint.cli.errors import CliError, Exit
@@ -22,6 +25,20 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     # Another system of this machine may well be listening at the address that is assumed.
     monkeypatch.setenv("HALTPOINT_GATEWAY__PORT", "1")
+
+
+def test_what_is_said_at_a_terminal_breaks_between_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stdout", terminal)
+    monkeypatch.setattr(sys, "stderr", terminal)
+    shell = Shell()
+    shell.tell("Tasks are routed by supervisor", "dim")
+    shell.show({}, [Text("Message to Sarah Smith")])
+    said = Text.from_ansi(terminal.getvalue())
+    lines = [line.rstrip() for line in said.plain.splitlines()]
+    assert lines == ["Tasks are routed by", "supervisor", "Message to Sarah", "Smith"]
 
 
 def test_the_doctor_looks_at_what_needs_no_server_before_it_says_that_there_is_none() -> None:

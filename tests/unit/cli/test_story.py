@@ -10,9 +10,9 @@ from haltpoint.chain.model.canonical import spelt_out
 from haltpoint.cli.render.picture import print_story
 from haltpoint.cli.render.tree import tree
 from haltpoint.contracts.base import JsonObject
-from haltpoint.contracts.views.chains import ChainView
+from haltpoint.contracts.views.chains import ChainView, RequestView
 from haltpoint.contracts.views.story import About, StoryLine, Tone
-from haltpoint.runtime.views.question import model_words
+from haltpoint.runtime.views.question import details, model_words
 from haltpoint.runtime.views.story import tell
 from tests.unit.cli.chains import (
     BEGUN,
@@ -83,7 +83,8 @@ def test_f1_the_words_of_the_model_are_told_to_the_byte_and_each_reason_beside_t
     lines = [line for line in tell(view) if line.tone == "words"]
     assert "\n".join(line.text for line in lines) == text
     assert next(line.note for line in answer_lines(view)) == f"failed: {reason}"
-    assert tell(view)[-1].text == "failed: HP-205"
+    general = "The model ended a step after a tool had failed."
+    assert tell(view)[-1].text == f"failed: HP-205 {general}"
 
 
 def test_a_step_that_is_left_out_says_why_below_its_calls_in_the_words_of_the_person() -> None:
@@ -275,6 +276,14 @@ def test_what_a_terminal_would_obey_or_hide_is_written_out(hostile: str, shown: 
         print_story(console, view)
         assert isinstance(console.file, io.StringIO)
         assert all(c.isprintable() or c == "\n" for c in console.file.getvalue())
+
+
+def test_c6_the_card_of_an_escalation_says_where_a_value_has_to_come_from() -> None:
+    message = "The id of open must not be made up: it is taken from find.id."
+    strike = {"place": "a", "thought_id": "t", "violation": "no_provenance", "message": message}
+    case = request() | {"kind": "escalation", "options": [], "strikes": [strike, strike]}
+    shown = list(details(RequestView.model_validate(case)))
+    assert f"wrong:    used a value with no known source: {message} (2 times)" in shown
 
 
 def test_the_tree_of_a_root_has_who_works_there_how_far_and_what_is_asked() -> None:

@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from pydantic import BaseModel, SecretStr
 
 from haltpoint import Ctx, tool
 from haltpoint.chain.model.schemas import argument_faults
+from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint_tool_worker.importing import import_tools
-from haltpoint_tool_worker.registry import NO_DEPS, load
+from haltpoint_tool_worker.registry import NO_DEPS, load, unreachable
 from haltpoint_tool_worker.results.classify import classify
 from haltpoint_tool_worker.results.outcomes import read_result
 from tests.unit.tool_worker.calling import fault_of, tool_in
@@ -318,5 +320,29 @@ def test_a_value_that_no_tool_gives_is_said_at_the_start(folder: Path) -> None:
         "    'Look.'\n"
     )
     registry = load(["made"])
-    assert registry.remarks(["act", "look"])[0][1] == ["act.x (nosuch.id)"]
-    assert registry.remarks(["act", "look", "nosuch"])[0][1] == []
+    nosuch = ToolSpec("nosuch")
+    assert registry.remarks(registry.specs)[0][1] == ["act.x (nosuch.id)"]
+    assert registry.remarks([*registry.specs, nosuch])[0][1] == []
+    gone = replace(nosuch, gone=True)
+    assert registry.remarks([*registry.specs, gone])[0][1] == ["act.x (nosuch.id)"]
+
+
+@pytest.mark.parametrize(
+    ("origins", "lost"),
+    [
+        ("'find.items[].id'", []),
+        ("'fnid.items[].id'", ["act.x (fnid.items[].id; did you mean find.items?)"]),
+        ("'find.itmes[].id'", ["act.x (find.itmes[].id; did you mean find.items?)"]),
+        ("'find.itmes', 'goal'", []),
+        ("'anything.id'", []),
+    ],
+)
+def test_a_misspelt_origin_is_said_with_the_place_that_is_meant(
+    folder: Path, origins: str, lost: list[str]
+) -> None:
+    (folder / "spelt.py").write_text(
+        f"{HEAD}@tool\ndef act(x: Annotated[str, FromResult({origins})]): ...\n"
+    )
+    items = {"type": "object", "properties": {"items": {"type": "array"}}}
+    find, anything = ToolSpec("find", result_schema=items), ToolSpec("anything")
+    assert unreachable([*load(["spelt"]).specs, find, anything]) == lost

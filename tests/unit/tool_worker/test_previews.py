@@ -54,6 +54,15 @@ async def test_g3_the_yes_holds_for_the_preview_that_was_seen() -> None:
     assert RAN == []
 
 
+async def test_g2_after_an_edit_the_card_says_who_changed_the_arguments() -> None:
+    old = digest_of_preview("Drops a.")
+    edit = Approval(digest=digest_of("c.s.1", "drop", {"page": "b"}, old), edited_by="ann")
+    anew = question_of(await receipt_of(dropping(tells), '{"page": "b"}', approval=edit))
+    words = "ann changed the arguments: this is what the call would do."
+    assert [reason.words for reason in anew.reasons][-1] == words
+    assert RAN == []
+
+
 async def test_g1_a_yes_that_a_doubt_has_used_up_lets_nothing_run_and_says_why() -> None:
     seen = digest_of("c.s.1", "drop", {"page": "a"}, digest_of_preview("Drops a."))
     used = Approval(digest=seen, by="ann", doubt="it broke.")

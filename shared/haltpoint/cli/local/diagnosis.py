@@ -143,8 +143,7 @@ async def _port(scene: Scene) -> str:
 
 async def _services(scene: Scene) -> str:
     running = Counter(str(service["name"]) for service in scene.alive)
-    names = sorted(running)
-    what = ", ".join(f"{running[name]} {name}" for name in names)
+    what = ", ".join(f"{number} {name}" for name, number in sorted(running.items()))
     missing = sorted({"gateway", "planner", "executor", "tool-worker"} - running.keys())
     if running and missing:
         why = f"{', '.join(missing)} does not run"

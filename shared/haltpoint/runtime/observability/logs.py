@@ -100,7 +100,17 @@ def ids(**named: str | None) -> dict[str, str]:
 
 def _short(_: WrappedLogger, __: str, event: EventDict) -> str:
     """A line for people: when, which service, what happened, and what it is about."""
-    left_out = {"timestamp", "service", "event", "level", "logger", "exception", "instance", "code"}
+    left_out = {
+        "timestamp",
+        "service",
+        "event",
+        "level",
+        "logger",
+        "exception",
+        "stack",
+        "instance",
+        "code",
+    }
     level = event["level"]
     happened = event["event"]
     parts = [event["timestamp"][11:19], event["service"]]
@@ -112,7 +122,7 @@ def _short(_: WrappedLogger, __: str, event: EventDict) -> str:
         for name, value in event.items()
         if name not in left_out and value not in (None, "", ())
     ]
-    stack = str(event.get("exception", "")).splitlines()
+    stack = str(event.get("exception") or event.get("stack", "")).splitlines()
     lines = [" ".join(parts), *(f"  | {line}" for line in stack)]  # no text of it begins a line
     return "\n".join(map(spelt_out, lines))
 

@@ -25,6 +25,7 @@ _EXPLAINED: Final = frozenset(
     {
         Violation.BAD_PLAN,
         Violation.BAD_ARGUMENTS,
+        Violation.NO_PROVENANCE,
         Violation.UNKNOWN_TOOL,
         Violation.NOT_ALLOWED,
         Violation.UNREADABLE,

@@ -18,6 +18,7 @@ from haltpoint.contracts.views.story import StoryLine, Tone
 from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import broken
+from haltpoint.runtime.config.errors import CATALOGUE
 from haltpoint.runtime.views.question import (
     CLOSED,
     answer_words,
@@ -298,16 +299,16 @@ def _end(chain: ChainView, at: datetime) -> Lines:
 
 
 def _ending(chain: ChainView) -> str:
-    """How it ended, and why unless a line of what was not done says so."""
+    """How it ended, and why: in general where a line of what was not done says it already."""
     if chain.stopped:
         return f"{chain.status}, {chain.stopped}"
     if chain.error is None:
         return f"{chain.status}, unfinished" if chain.unfinished else chain.status
     answer = chain.answer or FinalAnswer()
     told = [missed.message for missed in answer.not_done if missed.message]
-    message = chain.error.message
-    why = "" if any(map(message.endswith, told)) else message
-    return f"{chain.status}: {chain.error.code} {why}".rstrip()
+    code, message = chain.error.code, chain.error.message
+    why = CATALOGUE[code] if any(map(message.endswith, told)) else message
+    return f"{chain.status}: {code} {why}".rstrip()
 
 
 def _answered(chain: ChainView, at: datetime) -> Lines:
