@@ -332,8 +332,8 @@ def test_a_value_that_no_tool_gives_is_said_at_the_start(folder: Path) -> None:
     [
         ("'find.items[].id'", []),
         ("'fnid.items[].id'", ["act.x (fnid.items[].id; did you mean find.items?)"]),
-        ("'find.itmes[].id'", ["act.x (find.itmes[].id; did you mean find.items?)"]),
-        ("'find.itmes', 'goal'", []),
+        ("'find.item[].id'", ["act.x (find.item[].id; did you mean find.items?)"]),
+        ("'find.item', 'goal'", []),
         ("'anything.id'", []),
     ],
 )
