@@ -29,7 +29,7 @@ def person(name: str) -> str:
 
 
 def is_name(text: str) -> bool:
-    """Whether a person, a program or a group may be called so: names stand between commas."""
+    """Whether a person, a program or a group may be called so: commas are between names."""
     is_bare = text == text.strip() and text.isprintable()
     is_group = text.casefold().startswith(GROUP)
     return bool(text) and is_bare and "," not in text and not is_group
