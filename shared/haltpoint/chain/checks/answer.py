@@ -89,7 +89,7 @@ def answer(
     called = {line.tool for line in lost if line.action_id is not None}
     untold = [line for line in due if line.why not in _OF_PROMISES or called.isdisjoint(line.tools)]
     lines = tuple(dict.fromkeys((*lost, *untold)))
-    return FinalAnswer(text=text, deeds=tuple(deeds), not_done=lines)
+    return FinalAnswer(text, tuple(deeds), lines)
 
 
 def not_done_line(
@@ -220,7 +220,7 @@ def deed_words(spec: ToolSpec, arguments: str, data: str = "{}") -> DeedWords:
             named[MOST_NAMED:] = ["…"]
         title = spec.name.replace("_", " ").capitalize()
         line = f"{title}: {', '.join(named)}" if named else title
-    return DeedWords(says=_cut(line, _LONGEST), target=_target(spec, given))
+    return DeedWords(_cut(line, _LONGEST), _target(spec, given))
 
 
 def _target(spec: ToolSpec, given: JsonObject) -> str | None:

@@ -84,7 +84,7 @@ def _said(bounds: Bounds, by: SaidBy) -> Entries:
     """One reading as entries."""
     for name in _OF_TOOLS:
         for tool in dict.fromkeys(getattr(bounds, name) or ()):
-            yield name, Bound(by=by, tools=(tool,))
+            yield name, Bound(by, (tool,))
     for words in bounds.conditions or ():
         yield "conditions", Bound(by=by, words=words)
 

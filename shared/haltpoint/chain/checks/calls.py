@@ -68,12 +68,12 @@ def refuse(
     call: CheckedCall, words: str, violation: Violation = Violation.NOT_ALLOWED, form: str = ""
 ) -> Refuse:
     """The verdict that ends a call, in words for the model."""
-    return Refuse(Correction(violation=violation, tool=call.spec.name, message=words, form=form))
+    return Refuse(Correction(violation, words, call.spec.name, form))
 
 
 def ask(kind: ReasonKind, words: str) -> AskFirst:
     """The verdict that lets a person decide, in words for them."""
-    return AskFirst((Reason(kind=kind, words=words),))
+    return AskFirst((Reason(kind, words),))
 
 
 def treated(

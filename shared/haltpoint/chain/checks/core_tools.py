@@ -143,7 +143,7 @@ def template_faults(plan: Plan, parameters: JsonObject) -> Strings:
     """What is wrong with the steps of a skill, as far as that can be told without its tools
     (C1).
     """
-    anything = {call.tool: ToolSpec(name=call.tool) for call in calls_of(plan)}
+    anything = {call.tool: ToolSpec(call.tool) for call in calls_of(plan)}
     own = parameters.get("properties", {})
     faults: list[str] = []
     for _, source in references([call.arguments for call in calls_of(plan)]):

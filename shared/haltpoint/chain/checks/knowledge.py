@@ -76,7 +76,7 @@ class Document:
             is_part = self.kind is SourceKind.TEXT or KEYS in place
             if not (is_part or is_strangers or holds(_texts(self.call), text)):
                 where = f"{self.where}.{path_text(place)}"
-                return Source(source=self.kind, where=where[:LONGEST_PLACE])
+                return Source(self.kind, where=where[:LONGEST_PLACE])
         return None
 
     def piece(self, value: Any) -> Source | None:
@@ -89,7 +89,7 @@ class Document:
             around = text[max(0, start - _BEFORE) :][:_SHOWN]
             excerpt = " ".join(around.split())
             where = f"{self.where}.{path_text(places[0])}"[:LONGEST_PLACE]
-            return Source(source=SourceKind.TEXT, where=where, excerpt=excerpt)
+            return Source(SourceKind.TEXT, where=where, excerpt=excerpt)
         return None
 
     def at(self, origins: Strings) -> dict[str, str]:
@@ -158,13 +158,13 @@ class Known:
         """The source of a value."""
         pieces = (document.piece(value) for document in self.documents)
         found = self.whole(value) or next(filter(None, pieces), None)
-        return found or Source(source=SourceKind.MODEL)
+        return found or Source(SourceKind.MODEL)
 
     def whole(self, value: Any) -> Source | None:
         """The source of a value that is known. No text is searched for one that is not."""
         text = form(value)
         if holds(self.words, text):
-            return Source(source=SourceKind.GOAL)
+            return Source(SourceKind.GOAL)
         wholes = (document.whole(text) for document in self.documents)
         return next(filter(None, wholes), None)
 

@@ -84,7 +84,7 @@ def callable_tools(step: Step, tools: Tools, mode: Mode, task: Task) -> Strings:
 
 def inside(spec: ToolSpec, tools: Tools) -> Strings:
     """The tools that a call of a skill or an agent may call, those of its skills included."""
-    of_skills = reached(called(spec), lambda name: called(tools.get(name, ToolSpec(name=name))))
+    of_skills = reached(called(spec), lambda name: called(tools.get(name, ToolSpec(name))))
     return (*spec.inside, *of_skills)
 
 

@@ -148,7 +148,7 @@ def target(call: CheckedCall) -> Verdict:
     more = len(unknown) - MOST_SHOWN
     if more > 0:
         words = f"{more} more values of {spec.name} are neither in your words nor in a result."
-        reasons.append(Reason(kind=ReasonKind.TARGET, words=words))
+        reasons.append(Reason(ReasonKind.TARGET, words))
     return AskFirst(tuple(reasons))
 
 
@@ -160,9 +160,7 @@ def about(tool: str, given: Marked, source: Source) -> Reason:
     words = (
         f"{tool} will run with {given.place} = {shown(given.place, kept)}. {_WHY[source.source]}"
     )
-    return Reason(
-        kind=ReasonKind.TARGET, words=words, parameter=given.place, value=kept, source=source
-    )
+    return Reason(ReasonKind.TARGET, words, parameter=given.place, value=kept, source=source)
 
 
 def is_about_targets(reasons: Iterable[Reason]) -> bool:
@@ -181,7 +179,7 @@ def granted(spec: ToolSpec, arguments: Any, reasons: Iterable[Reason], reach: Re
     if spec.destructive or reach is Reach.CALL:
         return []
     if reach is Reach.TOOL:
-        return [Grant(tool=spec.name)]
+        return [Grant(spec.name)]
     asked = {form(reason.value) for reason in reasons if reason.value is not None}
     marked = marked_values(spec, arguments)
     return [_grants(spec, given)[reach] for given in marked if given.form in asked]
@@ -189,7 +187,7 @@ def granted(spec: ToolSpec, arguments: Any, reasons: Iterable[Reason], reach: Re
 
 def _grants(spec: ToolSpec, given: Marked) -> dict[Reach, Grant]:
     """The yeses that cover a value, at whichever place of its mark."""
-    parameter = Grant(tool=spec.name, parameter=given.mark)
+    parameter = Grant(spec.name, parameter=given.mark)
     return {Reach.PARAMETER: parameter, Reach.VALUE: replace(parameter, value=given.form)}
 
 
@@ -212,6 +210,6 @@ def rewritten(spec: ToolSpec, found: Sources, before: Any, after: Any, by: Sourc
     `by`.
     """
     own = {given.form: found.get(given.place) for given in marked_values(spec, before)}
-    new = Source(source=by)
+    new = Source(by)
     changed = {given.place: own.get(given.form, new) for given in marked_values(spec, after)}
     return {place: source for place, source in changed.items() if source is not None}

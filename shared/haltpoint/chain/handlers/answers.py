@@ -117,7 +117,7 @@ def go_without(work: Work, request: Question) -> Next | None:
     if request.answerers.on_timeout is OnTimeout.DENY:
         return fail_with(work, action, structs.replace(fault, error_type=ErrorType.DENIED))
     if request.kind is RequestKind.IN_DOUBT:
-        fault = ErrorInfo(ErrorType.IN_DOUBT, words, recoverable=False)
+        fault = ErrorInfo(ErrorType.IN_DOUBT, words)
     record(work, resolve(work, action, {}, "", fault))
     if is_optional(work, action):
         return end_of_calls(work, index)
@@ -186,7 +186,7 @@ def _pick_for_effect(work: Work, action: Action, option: Option, by: str) -> Nex
     """
     pick = f"A person picked {option.title!r} (id {option.id})."
     text = f"{pick} Nothing was done: that takes a new call with it."
-    fault = ErrorInfo(ErrorType.VALIDATION, text, recoverable=True)
+    fault = ErrorInfo(ErrorType.VALIDATION, text)
     return fail_with(work, action, fault, option.id, by)
 
 
@@ -199,14 +199,14 @@ def _deny(work: Work, action: Action, question: Question, data: Data) -> Next | 
     _note_no(work, action, question, said)
     if data.answer.decision is Choice.REJECT:
         text = f"{phrases.denied}: {said or phrases.no}"
-        fault = ErrorInfo(ErrorType.DENIED, text, recoverable=False)
+        fault = ErrorInfo(ErrorType.DENIED, text)
         for other in question.others:  # each has its receipt; those between them drop out
             drop_held(work, action.step, "the call before it failed", before=other.place)
             denied = work.next_action(action.step, action.tool, other.arguments)
             write_down(work, given(work, denied, {}, fault=fault))
         return fail_with(work, action, fault)
     text = f"{phrases.said_instead}: {said or phrases.none_fits}"
-    fault = ErrorInfo(ErrorType.NOT_FOUND, text, recoverable=True)
+    fault = ErrorInfo(ErrorType.NOT_FOUND, text)
     return fail_with(work, action, fault, said, data.by)
 
 

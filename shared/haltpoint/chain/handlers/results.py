@@ -309,7 +309,7 @@ def end_if_awaited(work: Work, message: MessageLost) -> Next | None:
         return failed(Code.MESSAGE_LOST, words)
     is_over = work.run[action.step].status.done  # it ran beside what ended its step
     kind = ErrorType.UNKNOWN if work.world.spec(action.tool).read_only else ErrorType.IN_DOUBT
-    fault = ErrorInfo(kind, words, recoverable=False)
+    fault = ErrorInfo(kind, words)
     record(work, resolve(work, action, {}, "", fault))  # it may have taken effect
     if action.child:
         work.outputs.append(CancelChild(action.child, words))

@@ -57,8 +57,8 @@ message.
 """
 
 _NOT_READ: Final = Correction(
-    violation=Violation.UNREADABLE,
-    message="The reply could not be read. Answer with the one JSON object that was asked for.",
+    Violation.UNREADABLE,
+    "The reply could not be read. Answer with the one JSON object that was asked for.",
 )
 _IN_WORDS: Final = "Answer the user in plain words, without JSON."
 
@@ -215,7 +215,7 @@ def _faults(work: Work, data: PlanDrafted.Data, bounds: ChainBounds) -> Correcti
 
 
 def _bad_plan(text: str) -> Correction:
-    return Correction(violation=Violation.BAD_PLAN, message=text)
+    return Correction(Violation.BAD_PLAN, text)
 
 
 # ---- other thoughts
@@ -271,7 +271,7 @@ def end_with_answer(work: Work, message: AnswerDrafted) -> Next | None:
     if data.called:
         tool = data.called[0]
         words = f"{tool} cannot be called now: the work is over. {_IN_WORDS}"
-        correction = Correction(violation=Violation.NOT_ALLOWED, message=words, tool=tool)
+        correction = Correction(Violation.NOT_ALLOWED, words, tool)
         violate(work, None, data.thought_id, (correction,), data.text)
         if work.mode(None) is Mode.STRICT and not strikes_exhausted(work, None):
             return think_answer(work, (correction,))

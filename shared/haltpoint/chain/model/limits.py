@@ -66,7 +66,7 @@ class World:
         """What is declared of a tool; of one that no worker declares any more nothing, so it may
         have effects.
         """
-        return self.tools.get(tool) or ToolSpec(name=tool)
+        return self.tools.get(tool) or ToolSpec(tool)
 
     def only_reads(self, tool: str) -> bool:
         """Whether a tool has no effects and asks nobody: its calls may run side by side (C8)."""

@@ -174,7 +174,7 @@ def _ask_who(work: Work, index: int, words: str) -> Question:
     """The question to a person who works on the task."""
     takers = _takers(work)
     options = [
-        Option(id=agent.name, title=agent.name, subtitle=agent.description)
+        Option(agent.name, agent.name, agent.description)
         for agent in work.world.agents.choices
         if agent.name in takers
     ]

@@ -272,12 +272,10 @@ def outcome_of(fault: ErrorInfo | None, metadata: Metadata) -> Outcome:
     """The receipt of a success, or of an error with what the model alone reads about a denied call
     (E4).
     """
-    if fault is None:
-        return Outcome(success=True, next_action=NextAction.CONTINUE, metadata=metadata)
-    is_denied = fault.error_type is ErrorType.DENIED
+    is_denied = fault is not None and fault.error_type is ErrorType.DENIED
     return Outcome(
-        success=False,
-        next_action=NextAction.ERROR,
+        success=fault is None,
+        next_action=NextAction.ERROR if fault else NextAction.CONTINUE,
         error=fault,
         instruction_for_ai="Do not retry this call." if is_denied else None,
         metadata=metadata,
@@ -288,8 +286,7 @@ def write_down(work: Work, action: Action, **told: str) -> None:
     """An action that was never sent, with its receipt: it is done."""
     work.begin(action)
     work.outputs += (Record(action), Resolve(action))
-    is_done = action.error is None
-    next_action = NextAction.CONTINUE if is_done else NextAction.ERROR
+    next_action = NextAction.ERROR if action.error else NextAction.CONTINUE
     work.tell_action(FactType.ACTION_COMPLETED, action, next_action=next_action.value, **told)
 
 

@@ -66,7 +66,7 @@ def end_step(work: Work, end: StepEnd) -> None:
         reason = end.skipped.strip()[:WHY]
         work.tell(FactType.STEP_SKIPPED, index, reason=reason)
         due = missing(work, index)
-        work.left_out += tuple(LeftOut(tools=tools, reason=reason) for tools in due)
+        work.left_out += tuple(LeftOut(tools, reason) for tools in due)
         work.leave(index, StepStatus.SKIPPED)
     else:
         work.tell(FactType.STEP_COMPLETED, index, validation_status=_validation(work, index))
@@ -238,7 +238,7 @@ def _report(work: Work, action: str, fault: ErrorInfo | None) -> None:
 
     The receipt has the mark of the runtime (`metadata.action_id`): nobody typed it (C6). An agent's
     data are its words. Why an agent has failed leaves its caller another way, unless a person said
-    no; a doubt was for the agent's own chain to ask about. Of what was not done it tells effects.
+    no; a doubt was for the agent's own chain to ask about.
     """
     agent = "" if work.task.handed.assigned is None else str(work.task.agent)
     text = work.end.answer or ""
@@ -252,17 +252,32 @@ def _report(work: Work, action: str, fault: ErrorInfo | None) -> None:
         kind = ErrorType.SERVER if fault.error_type is ErrorType.IN_DOUBT else fault.error_type
         words = fault.message
         fault = ErrorInfo(kind, words, recoverable=not is_denied, suggestion=fault.suggestion)
-    names = {action.tool for action in work.actions.values() if action.satisfies}
-    names.update(*(action.told.below.nested_successes for action in work.actions.values()))
-    handed = work.task.handed.ledger
-    added = {name: entry for name, entry in work.ledger.items() if handed.get(name) != entry}
+    metadata = Metadata(
+        action_id=action,
+        started_at=work.created_at,
+        duration_ms=max(0, work.now - work.created_at),
+        below=_below(work, agent),
+    )
+    known = knowledge.made_known(work) if agent else ()  # of a skill the result says all
+    work.outputs.append(Report(action, outcome_of(fault, metadata), data, known))
+
+
+def _below(work: Work, agent: str) -> Below:
+    """What the chain tells its caller beside words and data: the entries of the ledger that it did
+    not begin with, and of what was not done the effects.
+    """
+    actions = work.actions.values()
+    names = {action.tool for action in actions if action.satisfies}
+    names.update(*(action.told.below.nested_successes for action in actions))
+    ledger = work.ledger.items()
+    given = work.task.handed.ledger
     spec_of = work.world.spec
     lines = work.end.not_done
     effects = [line for line in lines if any(map(with_effects, map(spec_of, line.tools)))]
-    below = Below(
+    return Below(
         agent=agent,
         nested_successes=tuple(sorted(names)),
-        ledger=added,
+        ledger={name: entry for name, entry in ledger if given.get(name) != entry},
         left_out=work.left_out,
         heard=work.people.heard,
         corrected=work.people.corrected,
@@ -271,11 +286,3 @@ def _report(work: Work, action: str, fault: ErrorInfo | None) -> None:
         deeds=work.end.deeds,
         not_done=tuple(effects),
     )
-    metadata = Metadata(
-        action_id=action,
-        started_at=work.created_at,
-        duration_ms=max(0, work.now - work.created_at),
-        below=below,
-    )
-    known = knowledge.made_known(work) if agent else ()  # of a skill the result says all
-    work.outputs.append(Report(action, outcome_of(fault, metadata), data, known))
