@@ -43,13 +43,6 @@ async def serve(
     """Serve these tools until the task is cancelled; `leave` ends the process whose event loop is
     blocked for good. Raises HaltpointError.
     """
-    slots = _slots(settings, registry)
-    opened = registry.opened()
-    async with service.running(Party.WORKER, settings, queues=registry.queues) as here, opened:
-        await _serve(here, registry, slots, leave)
-
-
-def _slots(settings: Settings, registry: Registry) -> Slots:
     streams = settings.partitions * len(registry.queues)
     if settings.slots < streams:
         raise HaltpointError(
@@ -60,7 +53,10 @@ def _slots(settings: Settings, registry: Registry) -> Slots:
             f"{streams} streams, and a slot is kept for each",
             f"Set HALTPOINT_SLOTS={streams} or more, or serve fewer queues with one worker",
         )
-    return Slots(settings.slots, streams)
+    slots = Slots(settings.slots, streams)
+    opened = registry.opened()
+    async with service.running(Party.WORKER, settings, queues=registry.queues) as here, opened:
+        await _serve(here, registry, slots, leave)
 
 
 async def _serve(

@@ -184,7 +184,11 @@ class Pipeline:
             words = f"{job.request.tool} was not called: {NOT_STARTED[status]}"
             return self._finished(job, refused(ErrorType.DENIED, words))
         if status is ClaimStatus.KNOWN:
-            return self._known(job)
+            # The receipt that it had before the server lost that (R10).
+            receipt = Receipt.parse(job.recalled)
+            outcome = json.decode(receipt.outcome, type=Outcome)
+            action, attempt = job.request.action_id, job.request.attempt
+            return Finished(job.ref, action, job.epoch, attempt, outcome, receipt.data, job.trace)
         if status in _DOUBTS:
             words = f"{job.request.tool}: {_DOUBTS[status]}"
             doubt = refused(ErrorType.IN_DOUBT, words, cause=Cause.BROKEN)
@@ -192,13 +196,6 @@ class Pipeline:
         if status is ClaimStatus.LOST:
             _log.warning("the lease was lost before the call was claimed; another worker has it")
         return None
-
-    def _known(self, job: Job) -> Finished:
-        """The receipt that it had before the server lost that (R10)."""
-        receipt = Receipt.parse(job.recalled)
-        outcome = json.decode(receipt.outcome, type=Outcome)
-        action, attempt = job.request.action_id, job.request.attempt
-        return Finished(job.ref, action, job.epoch, attempt, outcome, receipt.data, job.trace)
 
     async def _has_lease(self, job: Job) -> bool:
         """Whether no other worker can have taken the action. What our clock cannot say, the server
