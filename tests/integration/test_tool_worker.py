@@ -363,27 +363,6 @@ async def test_e2_what_blocks_beside_the_tool_ends_the_worker_as_the_tool_would(
     assert bench.effects() == [action] * happened
 
 
-async def test_r12_which_of_two_calls_blocks_is_found_out_by_running_each_alone(
-    bench: Bench,
-) -> None:
-    """The one blocks in a task of its own making, so that no worker can tell it from the other:
-    what was delivered once is taken over together.
-    """
-    gate = bench.effects_file.with_name("released")
-    async with bench.process(slots=2):
-        innocent = await bench.order("read_until_released")
-        await wait_until(gate.with_name("begun").exists)
-        culprit = await bench.order("block_briefly_in_a_task", seconds=10 * PATIENCE)
-        await wait_until(lambda: said(bench, " or "))
-    async with bench.process(slots=2) as second:
-        assert await second.end == BLOCKED
-    gate.touch()
-    async with bench.process(slots=2) as third:
-        assert (await bench.outcome(innocent)).success
-        assert_blocked(await bench.outcome(culprit), "block_briefly_in_a_task")
-        assert await third.end == BLOCKED
-
-
 async def test_a_worker_whose_event_loop_is_blocked_serves_no_queue(bench: Bench) -> None:
     """HP-102 is told, also while the call that blocks is within its time."""
     async with bench.process() as process:

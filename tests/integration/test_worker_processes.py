@@ -188,6 +188,23 @@ async def test_r12_a_call_that_blocks_its_worker_fails_itself_and_none_beside_it
     assert_blocked(await bench.outcome(culprit), "block_briefly")
 
 
+async def test_r12_which_of_two_calls_blocks_is_found_out(bench: Bench) -> None:
+    """The one blocks in a task of its own making, so that a worker that runs both cannot tell which
+    one it is.
+    """
+    gate = bench.effects_file.with_name("released")
+    async with supervised(bench, 1) as codes:
+        innocent = await bench.order("read_until_released")
+        await wait_until(gate.with_name("begun").exists)
+        culprit = await bench.order("block_briefly_in_a_task", seconds=600)
+        await wait_until(lambda: said(bench, ") or "))
+        gate.touch()
+        assert (await bench.outcome(innocent)).success
+        assert_blocked(await bench.outcome(culprit), "block_briefly_in_a_task")
+        await wait_until(lambda: len(codes) > 1)
+    assert set(codes) == {BLOCKED}
+
+
 async def test_r12_native_code_that_holds_all_threads_of_its_worker_fails_itself_and_none_beside_it(
     bench: Bench,
 ) -> None:
