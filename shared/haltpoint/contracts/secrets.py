@@ -22,19 +22,19 @@ _ENDS: Final = (
     r"|(?:api|access|account|auth|private|secret|signing|encryption|decryption|master|licen[cs]e"
     r"|shared|hmac|ssh)_?keys?"
 )
-"""Names of secrets, whatever stands before them: `db_password`, `dbpassword`."""
+"""Names of secrets, whatever comes before them: `db_password`, `dbpassword`."""
 _WORDS: Final = (
     r"pw|auth|bearer|jwt|(?:credit|debit|bank)?card|(?:cc|card)_?(?:number|num|no)|iban"
     r"|ssn|cvv|cvc|csc|otp|totp|pin|puk|(?:mfa|fa|factor|sms|verification|security|recovery|backup"
     r"|access|auth|login|unlock|activation|one_?time)_?codes?"
 )
-"""Other words end like these: they are names only as words of their own."""
+"""Other words end like these: they are names only as whole words."""
 _SUFFIXES: Final = (
     r"number|num|nr|no|value|code|hash|header|headers|confirm|confirmation|confirmed|again|repeat"
     r"|repeated|verify|new|old|current|plain|plaintext|raw|str|string|pem|der|base|b|v|hex|encoded"
     r"|encrypted|\d{1,9}"
 )
-"""What may stand behind. `max_tokens`, `tokens_used`, `card_id`, `password_policy` are none."""
+"""What may follow. `max_tokens`, `tokens_used`, `card_id`, `password_policy` are none."""
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+")
 _NAMED: Final = re.compile(
     r"(?!.*(?:max|min|input|output|prompt|completion|total|stop|special|bos|eos|pad)_tokens?\Z)"
@@ -346,7 +346,7 @@ def _stars_between(form: Any) -> str:
 
 
 def _without_pairs(text: str) -> str:
-    """The text with stars in place of what stands behind the names of secrets."""
+    """The text with stars in place of what follows the names of secrets."""
     shown = ""
     end = 0
     for head in _HEAD.finditer(text):
