@@ -94,7 +94,11 @@ def test_headers_and_entries_name_their_values() -> None:
 def test_a_count_of_tokens_is_no_secret() -> None:
     usage = {"tokens": 512, "usage": {"tokens": {"prompt": 3}}, "tests": {"pass": 12, "fail": 0}}
     assert starred(usage) == usage
-    assert starred({"tokens": ["Zq9x"]}) == {"tokens": "***"}
+    for secrets in (["Zq9x"], {"ann": "Zq9x"}):
+        assert starred({"tokens": secrets, "db_pass": secrets}) == {
+            "tokens": "***",
+            "db_pass": "***",
+        }
 
 
 @pytest.mark.parametrize("text", HARMLESS)

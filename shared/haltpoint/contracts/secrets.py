@@ -42,15 +42,18 @@ _NAMED: Final = re.compile(
 )
 _COUNTED: Final = re.compile(r"(?i)(?:\A|.*[\W_])(?:pass|tokens)\Z")
 """The names of numbers, too: `tokens: 512`."""
+_COUNTS: Final = re.compile(r"[\d. -]*")
 _KNOWN_BY_ITS_END: Final = re.compile(r"(?i)(?:card|iban)(?:[ _-]?(?:number|num|no))?\Z")
 _VALUE: Final = re.compile(
     r"(?:[bru]|\w+\()?(\\*[\"'`])(?:(?!\1)(?:\\.|[^\\])){0,4096}+\1"
     r"|\[[^\[\]{}]*[\"'][^\[\]{}]*\]|(?!(?:null|true|false|none)\b|[{\[(])"
-    r"(?:(?<=[^\"'\]]: )(?:(?: (?!\S*[:=]))?[^\s\"'\\<>]*[^\s\"'\\<>,;.)}\]])+"
+    r"(?:(?<=(?:ord|ort|ase|ass|ard|ber|ban): )(?:(?: (?!\S*[:=]))?[^\s\"'\\<>]*[^\s\"'\\<>,;.)}\]])+"
     r"|\d[\d -]{6,30}\d\b|[^\s,;&\"')}\]\\]+)",
     re.DOTALL | re.IGNORECASE,
 )
-"""In quotes, behind `name: ` the words up to a mark or the next name, else a word or a number."""
+"""In quotes; of what people write in words (passwords, phrases, cards) all up to a mark or the next
+name; else a word or a number.
+"""
 _LINE: Final = re.compile(r"(?:=\\*\"[^\"\r\n]*\"|[^\r\n\"'<>\\])+()")
 """All of a header or an element."""
 _HEAD: Final = re.compile(
@@ -135,7 +138,7 @@ _SMALL: Final = 2048
 """Bytes of JSON that are read whole rather than looked at part by part."""
 _ARGUMENTS: Final = frozenset({"arguments", "ran", "input"})
 """The fields of views that have the arguments of a call."""
-_SAYING: Final = ("name", "Name", "key", "Key", "header", "field")
+_SAYING: Final = frozenset({"name", "Name", "key", "Key", "header", "field"})
 _SAID: Final = frozenset({"value", "Value", "values", "val", "answer", "content"})
 """The fields of an entry with a name and a value, of headers and forms."""
 _DATA: Final = _ARGUMENTS | {"data", "result", "value"}
@@ -151,9 +154,12 @@ def names_secret(name: str) -> bool:
 
 
 def _hides(name: str, value: Any) -> bool:
-    """Whether what has this name is a secret with this value; a count of tokens is none."""
-    is_count = isinstance(value, int | float | dict) and _COUNTED.match(name)
-    return names_secret(name) and not is_count
+    """Whether what has this name is a secret with this value; counts of tokens are none."""
+    if not names_secret(name):
+        return False
+    if isinstance(value, str) or not _COUNTED.match(name):
+        return True
+    return not _COUNTS.fullmatch(" ".join(lines_in(value)))
 
 
 def typed_in(schema: Any) -> Iterator[str]:
@@ -285,7 +291,7 @@ class _Walk:
             return [self._item(inner, names, is_data=is_data) for inner in value]
         if not isinstance(value, dict):
             return self.told(value, is_data=is_data)
-        said = [value[key] for key in _SAYING if key in value]
+        said = [value[key] for key in _SAYING & value.keys()]
         if any(names_secret(name) for name in said if isinstance(name, str)):
             names = (*names, *_SAID)
         return {
