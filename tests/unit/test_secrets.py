@@ -64,6 +64,7 @@ def test_a_secret_of_a_known_form_is_starred_wherever_it_is(form: str) -> None:
     "text",
     [
         "Cookie: theme=dark; sid=Zq9x",
+        "Proxy-Authorization: NTLM Zq9x",
         "password: correct Zq9x",
         "{'password': b'Zq9x'}",
         "mysql --password Zq9x -h db",

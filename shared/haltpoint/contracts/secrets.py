@@ -47,7 +47,8 @@ _KNOWN_BY_ITS_END: Final = re.compile(r"(?i)(?:card|iban)(?:[ _-]?(?:number|num|
 _VALUE: Final = re.compile(
     r"(?:[bru]|\w+\()?(\\*[\"'`])(?:(?!\1)(?:\\.|[^\\])){0,4096}+\1"
     r"|\[[^\[\]{}]*[\"'][^\[\]{}]*\]|(?!(?:null|true|false|none)\b|[{\[(])"
-    r"(?:(?<=(?:ord|ort|ase|ass|ard|ber|ban): )(?:(?: (?!\S*[:=]))?[^\s\"'\\<>]*[^\s\"'\\<>,;.)}\]])+"
+    r"(?:(?<=(?:ord|ort|ase|ass|ard|ber|ban): )"
+    r"(?:(?: (?!\S*[:=]))?[^\s\"'\\<>]*[^\s\"'\\<>,;.)}\]])+"
     r"|\d[\d -]{6,30}\d\b|[^\s,;&\"')}\]\\]+)",
     re.DOTALL | re.IGNORECASE,
 )
@@ -57,7 +58,7 @@ name; else a word or a number.
 _LINE: Final = re.compile(r"(?:=\\*\"[^\"\r\n]*\"|[^\r\n\"'<>\\])+()")
 """All of a header or an element."""
 _HEAD: Final = re.compile(
-    r"((?i:(?<![a-z])authorization|cookies?))\s{0,8}[:=]\s{0,8}(?![bru]?\\*[\"'])"
+    r"((?<![\w-])[\w-]*(?i:authorization|cookies?))\s{0,8}[:=]\s{0,8}(?![bru]?\\*[\"'])"
     r"|<(?:\w+:)?([\w-]++)[^<>]{0,200}(?<!/)>(?:<!\[CDATA\[)?(?=[^<]+</)"
     r"|(?<![\w-])(-{1,2}[\w-]++)\\*[\"']?,?\s{1,8}(?!-)"
     r"|(?<=[\"'])([\w-]++)\\*[\"'],?\s{0,8}\\*[\"']?(?i:value)\\*[\"']?\s{0,8}[:=]\s{0,8}"
