@@ -97,17 +97,13 @@ def path_text(path: Path) -> str:
     """A path as it is written."""
     text = ""
     for part in path:
-        if part is ANY:
-            text += "[]"
-        elif part is KEYS:
-            text += "{}"
+        if isinstance(part, str):
+            quoted = part.replace('"', '""')
+            text += f".{part}" if _BARE.fullmatch(part) else f'."{quoted}"'
         elif isinstance(part, int):
             text += f"[{part}]"
-        elif _BARE.fullmatch(part):
-            text += f".{part}"
         else:
-            quoted = part.replace('"', '""')
-            text += f'."{quoted}"'
+            text += "[]" if part is ANY else "{}"
     return text.removeprefix(".")
 
 
