@@ -6,7 +6,7 @@ from operator import attrgetter
 from sys import getsizeof
 from typing import Final, NamedTuple
 
-from haltpoint.chain.model.state import Chain
+from haltpoint.chain.model.state import Action, Chain
 from haltpoint.runtime.store.chain_codec import BESIDE_PLAN
 from haltpoint.runtime.store.committing import Loaded
 from haltpoint.runtime.streams.wire import encode
@@ -38,12 +38,15 @@ _of_receipt: Final = attrgetter(
 
 
 class _Size(NamedTuple):
-    """The bytes of a chain. Those of its task, which may be large and hardly changes, are counted
-    once.
-    """
+    """The bytes of a chain. Its task and its receipts hardly change, and are counted once."""
 
     whole: int
     task: int
+    actions: dict[int, int]
+    """By the identity of each action, which the chain in the cache keeps alive."""
+
+
+_NOTHING: Final = _Size(0, 0, {})
 
 
 class ChainCache:
@@ -65,15 +68,14 @@ class ChainCache:
     def keep(self, loaded: Loaded) -> None:
         """Remember it, unless it is over."""
         chain = loaded.chain
-        known = self._sizes.get(chain.id)
+        known = self._sizes.get(chain.id, _NOTHING)
+        size = _size_of(chain, known)
         self.drop(chain.id)
         if chain.status.final:
             return
-        task = _bytes_of(chain.task) if known is None else known.task
-        whole = task + _size_of(chain)
         self._chains[chain.id] = loaded
-        self._sizes[chain.id] = _Size(whole, task)
-        self.room -= whole
+        self._sizes[chain.id] = size
+        self.room -= size.whole
         while self.room < 0:
             self.drop(next(iter(self._chains)))
 
@@ -92,18 +94,23 @@ class ChainCache:
             self.drop(loaded.chain.id)
 
 
-def _size_of(chain: Chain) -> int:
-    """The bytes of a chain without its task."""
+def _size_of(chain: Chain, known: _Size) -> _Size:
+    """The bytes of a chain, of which so much is known."""
+    task = known.task or _bytes_of(chain.task)
+    actions = dict[int, int]()
+    for action in chain.actions.values():
+        actions[id(action)] = known.actions.get(id(action)) or _size_of_action(action)
     held = _beside(chain)
     if chain.plan is chain.task.plan:
         held = held[:-1]
     edges = sum(map(len, chain.graph.dependencies))
     size = _CHAIN + _bytes_of(held) + _STEP * len(chain.runs) + _EDGE * edges
-    for action in chain.actions.values():
-        size += _ACTION + getsizeof(action.arguments) + getsizeof(action.data)
-        if action.outcome is not None:
-            size += _bytes_of(_of_receipt(action.outcome))
-    return size
+    return _Size(task + size + sum(actions.values()), task, actions)
+
+
+def _size_of_action(action: Action) -> int:
+    size = _ACTION + getsizeof(action.arguments) + getsizeof(action.data)
+    return size if action.outcome is None else size + _bytes_of(_of_receipt(action.outcome))
 
 
 def _bytes_of(held: object) -> int:
