@@ -3,7 +3,7 @@
 import hashlib
 from pathlib import Path
 
-import msgspec
+from msgspec.json import decode
 
 from haltpoint.contracts.people.audit import AUDIT, Audited, AuditView, Deed, Line
 from haltpoint.contracts.views.chains import Page
@@ -35,14 +35,10 @@ class Audit(Side):
     async def page(self, query: AuditQuery) -> Page[AuditView]:
         """Lines of all partitions, the oldest first."""
         entries, more = await read_timeline(self._calls, self._topology, AUDIT, **dict(query))
-        lines = [_view(place.ms, text) for place, (_, text) in entries]
-        return Page(items=tuple(lines), next_cursor=more)
+        lines = [{**decode(text), "at": moment(place.ms)} for place, (_, text) in entries]
+        return Page(items=tuple(map(AuditView.model_validate, lines)), next_cursor=more)
 
 
 def digest_of(policy_file: Path | None) -> str:
     """What names the text of this file; empty for none."""
     return hashlib.sha256(policy_file.read_bytes()).hexdigest() if policy_file else ""
-
-
-def _view(ms: int, text: bytes) -> AuditView:
-    return AuditView.model_validate({**msgspec.json.decode(text), "at": moment(ms)})

@@ -8,7 +8,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from haltpoint.contracts.people.answerers import is_name, person, persons_name
+from haltpoint.contracts.people.answerers import person, persons_name
 from haltpoint.contracts.people.keys import EVERYDAY
 from haltpoint.contracts.people.keys import Scope as Allowed
 from haltpoint.runtime.config.settings import GatewaySettings
@@ -44,8 +44,7 @@ def _signed_on(headers: Headers, settings: GatewaySettings) -> Principal | None:
         name = persons_name(person(said))
     except ValueError:
         return None
-    listed = between_commas(_said(headers, settings.groups_header))
-    groups = tuple(filter(is_name, listed))
+    groups = between_commas(_said(headers, settings.groups_header))
     scopes = (*EVERYDAY, Allowed.ADMIN) if ADMINS in groups else EVERYDAY
     return Principal(name, None, scopes, groups)
 

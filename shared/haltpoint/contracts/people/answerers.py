@@ -1,5 +1,6 @@
 """Who may answer a question, and what happens when no one does (CONTRACT G4)."""
 
+import re
 from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final
@@ -19,6 +20,8 @@ class OnTimeout(StrEnum):
 
 GROUP: Final = "group:"
 """Begins the name of a group among names of people."""
+_NAME: Final = re.compile(rf"(?!{GROUP})[^\s,]([^,]*[^\s,])?", re.IGNORECASE)
+"""Commas are between names."""
 ADMIN: Final = "admin"
 """Who holds the admin key."""
 
@@ -28,16 +31,9 @@ def person(name: str) -> str:
     return " ".join(name.split()).casefold()
 
 
-def is_name(text: str) -> bool:
-    """Whether a person, a program or a group may be called so: commas are between names."""
-    is_bare = text == text.strip() and text.isprintable()
-    is_group = text.casefold().startswith(GROUP)
-    return bool(text) and is_bare and "," not in text and not is_group
-
-
 def named(text: str) -> str:
     """The name of a person, a program or a group. Raises ValueError."""
-    if not is_name(text):
+    if _NAME.fullmatch(text) is None or not text.isprintable():
         fault = f"begins with {GROUP}, or has a comma, a control character or a blank at an end"
         raise ValueError(f"{text!r} is not a name: it {fault}")
     return text

@@ -219,18 +219,14 @@ def answer_fault(
         return "`for` says how far an approval goes; give it with approve"
     if answer.arguments is not None:
         return "`arguments` are those of an approval; give them with approve"
-    if answer.decision is Choice.SELECT:
-        return _option_fault(answer.option_id, option_ids)
-    return _what_lacks(answer, form=form)
-
-
-def _option_fault(option_id: str | None, option_ids: frozenset[str]) -> str | None:
-    if option_id in option_ids:
+    if answer.decision is not Choice.SELECT:
+        return _what_lacks(answer, form=form)
+    if answer.option_id in option_ids:
         return None
     known = ", ".join(sorted(option_ids))
-    if option_id is None:
+    if answer.option_id is None:
         return f"say which option in `option_id`, one of: {known}; or decide otherwise"
-    return f"{option_id!r} is not one of the options; choose one of: {known}"
+    return f"{answer.option_id!r} is not one of the options; choose one of: {known}"
 
 
 def _what_lacks(answer: Answer, *, form: bool) -> str | None:
