@@ -1,18 +1,13 @@
-"""What the user asked for in words, held against the plan and the receipts (C2); and the answer."""
-
-from typing import Any
+"""What the user asked for in words, held against the plan (C2)."""
 
 from haltpoint.chain.model.limits import Policy
-from haltpoint.contracts.doors import door
 from haltpoint.contracts.policy import Messages, Pattern
-from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import Step
-from haltpoint.contracts.work.tasks import Task
+from haltpoint.contracts.work.tasks import Mode, Task
 from tests.support.builders import open_task, owing, spec, writing
-from tests.unit.chain.story import Story, submitted
+from tests.unit.chain.story import submitted
 
 FIND = spec("find_contact")
-SEND = writing("send_message")
 WRITE = writing("write_file")
 SAVING = Pattern(
     id="save",
@@ -22,30 +17,13 @@ SAVING = Pattern(
 )
 
 
-def violations(told: Story) -> list[str]:
-    return told.violations
-
-
-# ---- the answer
-
-
-# ---- what the words ask for (C2)
-
-
-def saving(read: Bounds | None = None, **task: Any) -> Story:
-    wish = door(Task).validate_python({"goal": "save a note about John", **task})
-    told = submitted(wish, FIND, WRITE, SEND, policy=Policy(patterns=(SAVING,)), read=read is None)
-    if read is not None:
-        told.read(read)
-    return told
-
-
 def test_c2_in_advisory_mode_the_plan_is_taken_and_the_violation_told() -> None:
-    told = saving(mode="advisory")
+    task = Task(goal="save a note about John", mode=Mode.ADVISORY)
+    told = submitted(task, FIND, WRITE, policy=Policy(patterns=(SAVING,)))
     told.plans(owing("find", "find_contact"))
 
     assert told.status == "executing"
-    assert violations(told) == ["bad_plan"]
+    assert told.violations == ["bad_plan"]
 
 
 def test_c2_a_pattern_whose_tools_nobody_serves_or_may_call_is_off() -> None:
