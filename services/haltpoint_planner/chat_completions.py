@@ -28,8 +28,14 @@ from haltpoint_planner.parsing.completions import (
 from haltpoint_planner.servers import PassingError, Server
 
 _OK: Final = 200
+_OF_A_REPLY: Final = frozenset({_OK, 400})
+"""Groq says with 400 what a model said that it could not read."""
 _STATUSES: Final = range(400, 600)
 _NUMBER: Final = re.compile(r"\d{1,9}(\.\d{1,6})?")
+_RETRY: Final = re.compile(
+    r"(?i)(?:retryDelay\W+|retry in |try again in )(\d{1,6}(?:\.\d{1,6})?) ?s"
+)
+_PATH: Final = "/chat/completions"
 _DONE_BYTES: Final = 16
 """More than the mark of the last event has: it may come in two parts."""
 _PRIVATE: Final = (".localhost", ".local", ".internal", ".lan", ".home.arpa", ".svc")
@@ -54,7 +60,8 @@ class ChatCompletions:
             )
         # A server that sends its reply whole is silent until then.
         silence = self.settings.silence if "stream" in body else self.settings.timeout
-        url = f"{self.settings.base_url.rstrip('/')}/chat/completions"
+        address, mark, query = self.settings.base_url.partition("?")
+        url = address.rstrip("/").removesuffix(_PATH) + _PATH + mark + query
         try:
             response, text = await self._post(url, body, self._headers(request), silence)
         except httpx.ReadTimeout as error:
@@ -69,7 +76,7 @@ class ChatCompletions:
             why = str(error) or type(error).__name__
             why = why.replace("All connection attempts failed", "nothing listens there")
             raise PassingError(self.server.error("HP-302", why)) from error
-        reply = read_reply(text) if response.status_code == _OK else None
+        reply = read_reply(text) if response.status_code in _OF_A_REPLY else None
         if reply is None:
             raise self._failure(response, text)
         return reply
@@ -90,7 +97,7 @@ class ChatCompletions:
                     raise self.server.error("HP-306", f"it is longer than {MAX_REPLY} bytes")
                 if DONE.search(read, max(0, seen - _DONE_BYTES)):
                     break
-        return response, read.decode(errors="replace")
+        return response, read.decode("utf-8-sig", errors="replace")
 
     def _failure(self, response: httpx.Response, text: str) -> Exception:
         """What it means that there is no reply."""
@@ -98,15 +105,16 @@ class ChatCompletions:
         body = objects_in(text)
         if status == _OK:
             errors = errors_in(body)
-            if not errors and text and not EVENTS.match(text):
+            is_one = EVENTS.match(text) or any("choices" in part for part in body)
+            if not errors and text and not is_one:
                 return self.server.error("HP-306", f"it begins with {text[:60]!r}")
             if not errors:
-                return PassingError(self.server.error("HP-305", "its reply broke off"))
+                return PassingError(self.server.error("HP-305", "its reply is not whole"))
             # The status that a server gives an error inside of its reply; 0 where it gives none.
             about = errors[0].get("error", errors[0])
             code = about.get("code") if isinstance(about, dict) else None
             status = code if isinstance(code, int) and code in _STATUSES else 0
-        after = _retry_after(response.headers)
+        after = _retry_after(response.headers, text)
         return self.server.failure(status, body, text, after)
 
     def _headers(self, request: ThoughtRequest) -> dict[str, str]:
@@ -145,8 +153,8 @@ def _is_private(host: str) -> bool:
         return "." not in name or name.endswith(_PRIVATE)
 
 
-def _retry_after(headers: httpx.Headers) -> float:
-    """Seconds to wait; 0 when no header says a number or a date."""
+def _retry_after(headers: httpx.Headers, text: str) -> float:
+    """Seconds to wait, as headers or body say; 0 where neither does."""
     for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
         value = headers.get(name, "")
         if _NUMBER.fullmatch(value):
@@ -154,4 +162,5 @@ def _retry_after(headers: httpx.Headers) -> float:
     with suppress(ValueError, OverflowError):
         date = parsedate_to_datetime(headers.get("retry-after", ""))
         return max(0.0, date.timestamp() - time.time())
-    return 0.0
+    told = _RETRY.search(text)
+    return float(told[1]) if told else 0.0

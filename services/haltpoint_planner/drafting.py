@@ -49,6 +49,12 @@ _EMPTY: Final = {
     Finish.LENGTH: "it is empty: it reached its limit of tokens",
     Finish.FILTER: "it is empty: the provider's content filter stopped it",
 }
+_STOPPED: Final = "it is empty: the provider stopped it, as it does for a call that it cannot read"
+_PARTS: Final = {
+    Finish.LENGTH: CUT,
+    Finish.FILTER: "the provider's content filter stopped it",
+}
+"""Why only a part of a call is there."""
 _TOOL: Final = ("tool", "tool_name", "name")
 _ARGUMENTS: Final = ("arguments", "args", "parameters")
 _DECISION: Final = ("target_agent", "task", "reasoning", "confidence")
@@ -88,8 +94,8 @@ def draft_proposal(
         calls.clear()
     is_done = may_be_silent and reply.finish is Finish.STOP
     if not (calls or faults or is_done) and is_blank(said.words):
-        faults.append(_EMPTY[reply.finish])
-    content = said.words and cut(said.words, MAX_CONTENT - _size(calls))
+        faults.append(_EMPTY.get(reply.finish, _STOPPED))
+    content = "" if is_blank(said.words) else cut(said.words, MAX_CONTENT - _size(calls))
     return Proposal(content=content, calls=tuple(calls), faults=tuple(faults))
 
 
@@ -129,14 +135,14 @@ def _proposed(call: NativeCall, reply: Reply) -> ProposedCall:
     if not 0 < len(tool) <= _TOOL_NAME:
         raise UnreadableError(f"a call names no tool: {tool[:40]!r}")
     try:
-        if reply.cut and call.arguments == "":
-            raise UnreadableError(CUT)
+        if reply.finish in _PARTS and call.arguments == "":
+            raise UnreadableError(_PARTS[reply.finish])
         arguments = arguments_in(call.arguments)
         size = _size(arguments)
         if size > MAX_ARGUMENTS:
             raise UnreadableError(f"they have {size} bytes; at most {MAX_ARGUMENTS} are taken")
     except UnreadableError as error:
-        why = CUT if reply.cut else error
+        why = _PARTS.get(reply.finish, error)
         raise UnreadableError(f"the arguments of {tool}: {why}") from error
     return ProposedCall(tool=tool, arguments=arguments)
 

@@ -44,6 +44,10 @@ class Finish(StrEnum):
     """It had no tokens left."""
     FILTER = "filter"
     """The provider's content filter stopped it."""
+    OTHER = "other"
+    """The provider stopped it for another reason, as a call that it could not read."""
+    BROKEN = "broken"
+    """The provider had a fault: there may be a whole reply later."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,10 +23,10 @@ from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.work.thoughts import Usage
 from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint.runtime.observability import logs
-from haltpoint_planner.exchange import Prompt, Reply
+from haltpoint_planner.exchange import Finish, Prompt, Reply
 from haltpoint_planner.prompting.tool_forms import call_schema
 from haltpoint_planner.refusals import Ladder, without
-from haltpoint_planner.servers import RefusedError, Server, TooLongError
+from haltpoint_planner.servers import PassingError, RefusedError, Server, TooLongError
 
 Make = Callable[[int], Prompt]
 """Makes the prompt for so many tokens. Raises HaltpointError when it does not fit."""
@@ -126,9 +126,12 @@ class Port:
         seconds = min(self.settings.timeout, left)
         try:
             async with asyncio.timeout(seconds):
-                return await self.send(body, request)
+                reply = await self.send(body, request)
         except TimeoutError as error:
             raise self.server.too_slow(seconds, "timeout") from error
+        if reply.finish is Finish.BROKEN:
+            raise PassingError(self.server.error("HP-305", "it broke its reply off"))
+        return reply
 
     def _body(self, name: str, prompt: Prompt, request: ThoughtRequest) -> JsonObject:
         # A model that said the wrong thing would say it again: the second time it may vary.

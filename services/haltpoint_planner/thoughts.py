@@ -148,7 +148,11 @@ def _proposal(
 
 def _marked(words: str, reply: Reply, phrases: Phrases) -> str:
     """Words for people; those that the model did not finish say so."""
-    marks = {Finish.LENGTH: phrases.cut_off, Finish.FILTER: phrases.filtered}
+    marks = {
+        Finish.LENGTH: phrases.cut_off,
+        Finish.FILTER: phrases.filtered,
+        Finish.OTHER: phrases.stopped,
+    }
     mark = marks.get(reply.finish)
     if not (words and mark):
         return words

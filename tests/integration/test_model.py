@@ -19,7 +19,7 @@ from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint.runtime.service.http import HttpServer
 from haltpoint_planner.chat_completions import ChatCompletions
-from haltpoint_planner.exchange import NativeCall, Prompt, Reply
+from haltpoint_planner.exchange import Finish, NativeCall, Prompt, Reply
 from haltpoint_planner.model import Port
 from haltpoint_planner.servers import PassingError
 from haltpoint_planner.servers import Server as Named
@@ -425,7 +425,6 @@ async def test_what_a_provider_streams_beside_words_and_calls_is_kept_whole() ->
     [
         [piece(0, "find", "{}", "x"), piece(0, "find", "{}", "y")],
         [piece(0, "find", "{}"), piece(0, "find", "{}")],
-        [piece(None, "find", "{}", "x"), piece(None, "find", "{}", "x")],
         [piece(None, "find", "{", "x"), piece(None, "", "}"), piece(None, "find", "{}", "y")],
         [piece(0, "find", "{", "x"), piece(0, "find", "}", "x"), piece(1, "find", "{}", "y")],
     ],
@@ -435,6 +434,92 @@ async def test_two_calls_are_two_whatever_index_and_id_a_stream_gives_them(
 ) -> None:
     reply = await streamed(*[delta(tool_calls=[each]) for each in pieces], delta("tool_calls"))
     assert [(call.name, call.arguments) for call in reply.calls] == [("find", "{}")] * 2
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        piece(0, "find", "", "x"),
+        piece(0, "find", '{"a": 1}', "x"),
+        piece(1, "find", '{"a":1}', "x"),
+        piece(0, "find", json.dumps('{"a":1}'), "x"),
+    ],
+)
+async def test_a_call_that_is_said_again_under_its_id_is_one_call(again: JsonObject) -> None:
+    pieces = [piece(0, "find", '{"a":', "x"), piece(0, "", "1}"), again]
+    reply = await streamed(*[delta(tool_calls=[each]) for each in pieces], delta("tool_calls"))
+    assert [(call.name, call.arguments) for call in reply.calls] == [("find", '{"a":1}')]
+
+
+HELLO = [json.dumps(delta(content="hel")), json.dumps(delta("stop", content="lo"))]
+BESIDE = {
+    "an empty event": "data:\n\n",
+    "a comment": "data: : keep-alive\n\n",
+    "a word": "event: ping\ndata: ping\n\n",
+    "two lines": 'data: {"choices":\ndata:  []}\n\n',
+}
+
+
+@pytest.mark.parametrize("beside", BESIDE.values(), ids=BESIDE)
+async def test_a_stream_is_read_whole_whatever_is_between_its_events(beside: str) -> None:
+    body = f"\ufeffdata: {HELLO[0]}\r\n\r\n{beside}data: {HELLO[1]}\n\ndata: [DONE]\n\n"
+    async with served(lambda _: (200, body)) as (model, _):
+        assert (await ask(model)).content == "hello"
+
+
+LATER = {
+    "an event that breaks off": f'data: {HELLO[0]}\n\ndata: {{"choi\n\ndata: [DONE]\n\n',
+    "no choices": json.dumps({"object": "chat.completion", "choices": [], "usage": {}}),
+    "a fault": json.dumps({"choices": [{"message": {}, "finish_reason": "network_error"}]}),
+}
+
+
+@pytest.mark.parametrize("body", LATER.values(), ids=LATER)
+async def test_what_is_no_whole_reply_passes(body: str) -> None:
+    async with served(lambda _: (200, body)) as (model, _):
+        with pytest.raises(PassingError) as caught:
+            await ask(model)
+    assert caught.value.code == "HP-305"
+
+
+@pytest.mark.parametrize(
+    ("why", "finish"),
+    [
+        ("model_context_window_exceeded", Finish.LENGTH),
+        ("function_call_filter: MALFORMED_FUNCTION_CALL", Finish.OTHER),
+        ("blocklist", Finish.OTHER),
+        ("eos_token", Finish.STOP),
+    ],
+)
+async def test_only_known_reasons_mean_that_a_reply_is_whole(why: str, finish: Finish) -> None:
+    assert (await streamed(delta(content="hel"), delta(why))).finish is finish
+
+
+async def test_what_a_model_said_is_no_refusal_of_its_server() -> None:
+    error = {"code": "tool_use_failed", "message": "No tool", "failed_generation": "Hello?"}
+    async with served(lambda _: (400, json.dumps({"error": error}))) as (model, asked):
+        assert (await ask(model)).content == "Hello?"
+    assert len(asked.bodies) == 1
+
+
+@pytest.mark.parametrize(
+    ("address", "line"),
+    [
+        ("/v1/", "/v1/chat/completions"),
+        ("/v1/chat/completions", "/v1/chat/completions"),
+        ("/d/gpt?api-version=1", "/d/gpt/chat/completions?api-version=1"),
+    ],
+)
+async def test_an_address_may_be_whole_and_have_a_query(address: str, line: str) -> None:
+    asked: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.raw_path.decode())
+        return httpx.Response(200, text=WHOLE)
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as http:
+        await ask(port(f"http://127.0.0.1:1{address}", http))
+    assert asked == [line]
 
 
 async def test_tokens_are_estimated_where_the_server_does_not_tell_them() -> None:

@@ -28,10 +28,19 @@ EVENTS: Final = re.compile(r"\s*(?:data|event|id|retry)?:")
 _DATA: Final = re.compile(r"^data:(.*)$", re.MULTILINE)
 _LABELS: Final = frozenset({"role", "type", "id", "format", "model", "name"})
 """Fields that some servers repeat in each piece."""
+_BROKEN_OFF: Final = {"error": "its reply broke off in the middle of an event"}
+
+_WHOLE: Final = re.compile(
+    r"(?:stop(?:_sequence)?|tool_(?:calls?|use)|function_call|end(?:_turn)?|eos(?:_token)?"
+    r"|completed?|finished|done|normal)?"
+)
 _FINISHES: Final = {
-    Finish.LENGTH: re.compile(r"length|token|limit"),
+    Finish.LENGTH: re.compile(r"length|max.*token|limit|window"),
     Finish.FILTER: re.compile(r"filter|safety|sensitive|prohibited|recitation"),
+    Finish.OTHER: re.compile(r"malformed"),
+    Finish.BROKEN: re.compile(r"error|resource|network|overload|unavailable|abort|cancel|timeout"),
 }
+"""The words of providers; of several that fit the last one counts."""
 
 
 class _Repeating(dict[str, Any]):
@@ -60,18 +69,29 @@ _DECODER: Final = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer
 
 
 def objects_in(text: str) -> list[JsonObject]:
-    """The JSON objects of a body: itself, those of its list or of its events. They end before what
-    is no JSON.
+    """The JSON objects of a body: itself, those of its list or of its events, whose data may have
+    several lines. Data that begin as no object are no part of a reply; an event that breaks off is
+    an error.
     """
-    parts = _DATA.findall(text.replace("\r", "\n")) if EVENTS.match(text) else [text]
     values: list[Any] = []
-    for part in parts:
-        try:
-            value = _DECODER.decode(part.strip())
-        except (ValueError, RecursionError):
-            break
+    if not EVENTS.match(text):
+        value = _value(text, None)
         values += value if isinstance(value, list) else [value]
+    else:
+        for event in re.sub(r"\r\n?", "\n", text).split("\n\n"):
+            lines = _DATA.findall(event)
+            begun = [line for line in lines if line.lstrip().startswith("{")]
+            whole = _value("\n".join(lines), None)
+            values += [_value(line, _BROKEN_OFF) for line in begun] if whole is None else [whole]
     return [value for value in values if isinstance(value, dict)]
+
+
+def _value(text: str, other: Any) -> Any:
+    """The JSON value of a text; the other value where it is no JSON."""
+    try:
+        return _DECODER.decode(text.strip())
+    except (ValueError, RecursionError):
+        return other
 
 
 def errors_in(objects: Sequence[JsonObject]) -> list[JsonObject]:
@@ -80,10 +100,14 @@ def errors_in(objects: Sequence[JsonObject]) -> list[JsonObject]:
 
 
 def read_reply(text: str) -> Reply | None:
-    """The reply in a body; None when it is no chat completion, has an error or breaks off."""
+    """The reply in a body; None when it is no chat completion, has an error or breaks off. What a
+    model said that its server could not read is its reply (Groq).
+    """
     chunks = objects_in(text)
-    if errors_in(chunks):
-        return None
+    for error in errors_in(chunks):
+        about = error.get("error")
+        said = about.get("failed_generation") if isinstance(about, dict) else None
+        return reply_of({"content": said}, Usage(), "") if isinstance(said, str) else None
     try:
         return _reply(chunks, is_done="[DONE]" in text[-100:])
     except (LookupError, TypeError, AttributeError):
@@ -113,9 +137,9 @@ def _reply(chunks: Sequence[JsonObject], *, is_done: bool) -> Reply | None:
 
 
 def _count(value: object) -> int:
-    if not isinstance(value, int):
+    if not isinstance(value, int | float):
         return 0
-    return value if 0 < value < _MANY else 0
+    return int(value) if 0 < value < _MANY else 0
 
 
 def reply_of(message: Message, usage: Usage, why: str) -> Reply:
@@ -125,9 +149,10 @@ def reply_of(message: Message, usage: Usage, why: str) -> Reply:
         function = call.get("function") or {}
         name = str(function.get("name") or "")
         calls.append(NativeCall(name, function.get("arguments")))
-    finish = Finish.STOP
+    why = why.lower()
+    finish = Finish.STOP if _WHOLE.fullmatch(why) else Finish.OTHER
     for other, words in _FINISHES.items():
-        if words.search(why.lower()):
+        if words.search(why):
             finish = other
     return Reply(words_in(message), tuple(calls), usage, finish, message)
 
@@ -177,27 +202,54 @@ def _with_items(items: list[Any], pieces: list[Any]) -> list[Any]:
         place = _place_of(piece, joined)
         if place is None:
             joined.append(piece)
+        elif _says_again(joined[place], piece):
+            joined[place] = _joined(joined[place], {**piece, "function": None})
         else:
             joined[place] = _joined(joined[place], piece)
     return joined
 
 
 def _place_of(piece: Any, items: list[Any]) -> int | None:
-    """The place of the item that a piece continues: the last one under its index."""
+    """The place of the item that a piece belongs to: the last one with its id, whatever its index;
+    without one, the last one under its index.
+    """
     if not isinstance(piece, dict):
         return None
-    for place in reversed(range(len(items))):
-        if items[place].get("index") == piece.get("index"):
-            return None if _begins_another(items[place], piece) else place
+    for name in ("id", "index"):
+        for place in reversed(range(len(items))):
+            is_equal = items[place].get(name) == piece.get(name)
+            if is_equal and (name == "index" or piece.get("id")):
+                return None if _begins_another(items[place], piece) else place
     return None
 
 
 def _begins_another(item: JsonObject, piece: JsonObject) -> bool:
-    """Whether a piece under the index of this item is no part of it, as some servers give all items
-    one index, or none: it has another id or type, or names a function behind whole arguments.
+    """Whether a piece is no part of this item, as some servers give all items one index or id, or
+    none: it has another id or type, or names a function behind whole arguments.
     """
     for name in ("id", "type"):
         if item.get(name) and piece.get(name) not in (None, "", item[name]):
             return True
     is_named = bool((piece.get("function") or {}).get("name"))
-    return is_named and bool(objects_in(str(item["function"].get("arguments"))))
+    is_elsewhere = item.get("index") != piece.get("index")
+    is_begun = is_elsewhere or _arguments(item) is not None
+    return is_named and is_begun and not _says_again(item, piece)
+
+
+def _says_again(item: JsonObject, piece: Any) -> bool:
+    """Whether a piece says a call with an id again, as the last chunk of some servers does: with
+    its arguments, or without any.
+    """
+    whole = _arguments(item)
+    if whole is None or not item.get("id"):
+        return False
+    said = (piece.get("function") or {}).get("arguments")
+    return not said or _arguments(piece) == whole
+
+
+def _arguments(call: JsonObject) -> JsonObject | None:
+    """The arguments of a call, once they are whole; they may be JSON in JSON."""
+    value = (call.get("function") or {}).get("arguments")
+    while isinstance(value, str):
+        value = _value(value, None)
+    return value if isinstance(value, dict) else None

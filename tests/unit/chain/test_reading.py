@@ -29,6 +29,8 @@ SCHEMA: JsonObject = {
         "size": {"type": "integer", "enum": [1, 2]},
         "slot": {"enum": ["morning", "evening"]},
         "one": {"const": "x"},
+        "seats": {"enum": [2, 3]},
+        "rows": {"anyOf": [{"const": 2}, {"const": 3}]},
         "any": {},
         "loop": {"$ref": "#/$defs/Loop"},
         "lost": {"$ref": "#/nowhere/at/all"},
@@ -58,6 +60,8 @@ def read(**arguments: Any) -> JsonObject:
         ("parties", ['{"seats": 4}'], [{"seats": 4}]),
         ("guest", {"seats": "4", "name": None}, {"seats": 4}),
         ("more", "3", 3),
+        ("seats", "3", 3),
+        ("rows", "3", 3),
     ],
 )
 def test_c9_a_text_that_is_the_json_of_the_wanted_type_is_that_value(

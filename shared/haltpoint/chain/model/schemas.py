@@ -303,6 +303,10 @@ def _is_of_no_type(error: ValidationError) -> bool:
     """Whether an error says that the value itself is of no type that is allowed."""
     if error.context:
         return all(not inner.path and _is_of_no_type(inner) for inner in error.context)
+    if error.validator in ("enum", "const"):
+        wanted = cast("Any", error.validator_value)
+        values = wanted if error.validator == "enum" else [wanted]
+        return type(error.instance) not in map(type, values)
     return error.validator == "type"
 
 

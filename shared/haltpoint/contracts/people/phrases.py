@@ -37,7 +37,7 @@ class Phrases(Form):
     )
     """Why a call is not known to be done: no worker has reported its end."""
     stopped: Phrase = "It was stopped before it was complete."
-    """Why a call without effects is not done."""
+    """Why a call without effects is not done; also marks words that the provider stopped."""
     not_approved: Phrase = "A person was asked about it, and the chain ended before an answer came."
     """Why a call is not done: its question was open at the end."""
     not_reached: Phrase = "The chain ended before this call."
