@@ -56,8 +56,8 @@ class Ladder:
 
     parts: list[Part] = field(default_factory=list)
     """Left out of each question to this model."""
-    words: str = ""
-    """Of the refusal for which the last one is on trial."""
+    words: str | None = None
+    """Of the refusal for which the last one is on trial, if any."""
 
     def climb(self, body: JsonObject, words: str) -> bool:
         """Leave out the next part of a question that was refused in these words; False when there
@@ -69,12 +69,12 @@ class Ladder:
         if last in left:
             left = left[left.index(last) + 1 :]
         self.parts += left[:1]
-        self.words = words if left else ""
+        self.words = words if left else None
         return bool(left)
 
     def settle(self) -> None:
         """A question was taken: the part on trial, if any, stays left out."""
-        self.words = ""
+        self.words = None
 
 
 def without(body: JsonObject, parts: Sequence[Part]) -> JsonObject:

@@ -34,8 +34,8 @@ _SPENT: Final = re.compile(
 )
 """Words about an account that say nothing of another try."""
 _TOO_LONG: Final = re.compile(
-    r"(?is)context.{0,20}(?:length|size|window|overflow)|must be reduced|maximum number of tokens"
-    r"|(?:request|prompt|input|context).{0,40}too (?:long|large)|reduce the length"
+    r"(?is)context.{0,20}(?:length|size|window|overflow|limit)|must be reduced|reduce the length"
+    r"|maximum number of tokens|(?:request|prompt|input|context).{0,40}too (?:long|large)"
 )
 """Words about a prompt that is longer than a server takes."""
 _LATER: Final = re.compile(r"(?i)retry|again")
@@ -129,7 +129,9 @@ class Server:
         is_spent = status in _OF_AN_ACCOUNT and not after and _SPENT.match(text)
         if is_spent or status == _PAYMENT_REQUIRED:
             return self.error("HP-304", why, _PAY)
-        is_of_a_key = _OF_A_KEY.search(words) or (self._key and self._key in words)
+        is_of_a_key = (
+            not any(errors) or _OF_A_KEY.search(words) or (self._key and self._key in words)
+        )
         if status == _UNAUTHORIZED or (status == _FORBIDDEN and is_of_a_key):
             return self.error("HP-303", why)
         said = json.dumps(errors) if any(errors) else text
