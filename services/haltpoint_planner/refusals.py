@@ -185,7 +185,9 @@ def _at(schema: JsonObject, reference: object) -> JsonObject:
     for name in str(reference).split("/")[1:]:
         key = name.replace("~1", "/").replace("~0", "~")
         place = place.get(key) if isinstance(place, dict) else None
-    return place if isinstance(place, dict) else {}
+    if isinstance(place, dict):
+        return place
+    return {}
 
 
 # ---- the rest of a question

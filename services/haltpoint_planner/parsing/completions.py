@@ -252,4 +252,6 @@ def _arguments(call: JsonObject) -> JsonObject | None:
     value = (call.get("function") or {}).get("arguments")
     while isinstance(value, str):
         value = _value(value, None)
-    return value if isinstance(value, dict) else None
+    if isinstance(value, dict):
+        return value
+    return None
