@@ -66,7 +66,7 @@ class Ladder:
         words = _OF_ONE_REQUEST.sub("", words)
         last = self.parts.pop() if words == self.words else None
         left = _parts(without(body, self.parts), words)
-        if last in left:
+        if last is not None and last in left:
             left = left[left.index(last) + 1 :]
         self.parts += left[:1]
         self.words = words if left else None

@@ -8,7 +8,7 @@ a cookie of another.
 import hashlib
 import hmac
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import field
 from functools import lru_cache
@@ -106,7 +106,7 @@ def _secret(admin_digest: bytes) -> bytes:
 
 
 @contextmanager
-def fitting() -> Iterator[None]:
+def fitting() -> Generator[None]:
     """Let what does not fit end as a problem."""
     try:
         yield

@@ -136,4 +136,5 @@ _PAGES: Final = Environment(
 )
 _PAGES.filters.update(spelt=spelt, written=written, typed=as_typed, moment=moment, lasting=lasting)
 _PAGES.filters.update(sign=SIGNS.__getitem__)
-_PAGES.tests.update(at=is_at)
+_TESTS: Final[dict[str, Any]] = {"at": is_at}
+_PAGES.tests.update(_TESTS)

@@ -38,11 +38,13 @@ _shown("queues", api.list_queues)
 def _acted(page: str, scope: Scope, kind: Any, act: Callable[..., Awaitable[object]]) -> None:
     """A form by which a function of the API acts on the thing of this id; the page follows."""
 
-    @router.post(f"/{page}/{{name:path}}/{act.__name__}")
-    async def acted(name: kind, visit: Looks, _: Form) -> RedirectResponse:
+    async def acted(name: Any, visit: Looks, _: Form) -> RedirectResponse:
         visit.needs(scope)
         await act(visit.gateway, name, visit.who)
         return RedirectResponse(f"/inbox/{name}" if page == "inbox" else f"/{page}", 303)
+
+    acted.__annotations__["name"] = kind
+    router.post(f"/{page}/{{name:path}}/{act.__name__}")(acted)
 
 
 _acted("queues", Scope.ADMIN, str, api.pause)

@@ -183,6 +183,8 @@ def typed_in(schema: Any) -> Iterator[str]:
                 parts += [(name, inner) for key, inner in part.items() if key != "$defs"]
             case list():
                 parts += [(name, inner) for inner in part]
+            case _:
+                pass
 
 
 def without_secrets(text: str, values: Iterable[str] = ()) -> str:
@@ -252,9 +254,14 @@ def starred(value: Any, names: Names = (), *, typed: Names = (), values: Iterabl
 def secret_values(value: Any, names: Names = (), typed: Names = ()) -> list[str]:
     """The texts and numbers in fields that are secret, line by line."""
     found: list[str] = []
-    _Walk(typed, lambda _, hidden: found.extend(lines_in(hidden)), lambda told, **_: told).over(
-        value, names
-    )
+
+    def find(_: str, hidden: Any) -> None:
+        found.extend(lines_in(hidden))
+
+    def pass_over(shown: Any, **_: bool) -> Any:
+        return shown
+
+    _Walk(typed, find, pass_over).over(value, names)
     return found
 
 
@@ -305,7 +312,8 @@ class _Walk:
         match value:
             case [str(name), inner] if _hides(name, inner):
                 return [name, self.secret(name, inner)]
-        return self.over(value, names, is_data=is_data)
+            case _:
+                return self.over(value, names, is_data=is_data)
 
     def _field(self, name: str, inner: Any, names: Names, *, is_data: bool) -> Any:
         if _is_schema(name, inner):

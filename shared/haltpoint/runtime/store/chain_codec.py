@@ -74,6 +74,10 @@ def _text(text: str | None) -> str:
     return text or ""
 
 
+def _place(thought: str | None) -> str:
+    return local(thought or "")
+
+
 def _write_spent(spent: Spent) -> str:
     return f"{spent.turns} {spent.actions} {spent.tokens} {spent.cost!r}"
 
@@ -93,7 +97,7 @@ _FIELDS: Final[tuple[Any, ...]] = (
     (Head.ORIGIN, "origin", _text, PlanOrigin),
     (Head.ASKED, "asked", str, int),
     (Head.SPENT, "spent", _write_spent, read_spent),
-    (Head.THOUGHT, "thought", lambda thought: local(thought or ""), str),
+    (Head.THOUGHT, "thought", _place, str),
 )
 """Field of the hash, attribute of the chain, and how each is made of the other."""
 

@@ -77,7 +77,7 @@ class Guides(NamedTuple):
 
     async def silent(self, question: Sequence[str]) -> list[str]:
         """Those that do not answer now, each with the reason."""
-        asked = [_answer(guide, question, lambda *_: None) for guide in self.all]
+        asked = [_answer(guide, question, _heard) for guide in self.all]
         outcomes = await asyncio.gather(*asked)
         return [
             f"{guide.place} ({_words(outcome)})"
@@ -109,6 +109,10 @@ class Whereabouts:
         self.breaks += 1
         for link in [*self.links]:
             link.close(RedisConnectionError("the server hangs, as another connection has found"))
+
+
+def _heard(_: object, guide: Guide) -> None:
+    """It has answered."""
 
 
 async def _answer(
