@@ -99,9 +99,10 @@ def judged(failure: Failure, effects: Effects, tool: str) -> Failure:
     if cause is Cause.NO_EFFECT or effects in (Effects.NOT_STARTED, Effects.READ_ONLY):
         fault = replace(fault, no_effect=True)
     readable = _as_text(fault) if cause is Cause.UNDECLARED else fault
+    recorded = fault
     match TABLE[cause][effects]:
         case Verdict.ERROR:
-            recorded = fault
+            pass
         case Verdict.TEXT:
             recorded = readable
         case Verdict.MAY_HAVE_HAPPENED:
