@@ -107,6 +107,8 @@ class Port:
             sent = without(body, ladder.parts)
             try:
                 reply = await self._sent(sent, request)
+            except TooLongError:
+                raise
             except RefusedError as refusal:
                 first = first or refusal
                 # Another thought may have left out a part meanwhile.

@@ -22,6 +22,8 @@ _WORDS: Final = ("message", "msg", "detail")
 _UNAUTHORIZED: Final = 401
 _FORBIDDEN: Final = 403
 _TOO_LARGE: Final = 413
+_OF_NO_PART: Final = frozenset({*range(300, 400), _FORBIDDEN})
+"""Statuses that say nothing of parts: another address, or a question that may not be asked."""
 _PAYMENT_REQUIRED: Final = 402
 _OF_AN_ACCOUNT: Final = frozenset({400, 403, 429})
 """Statuses that some providers give where others say that a payment is required."""
@@ -81,12 +83,8 @@ class RefusedError(HaltpointError):
         self.words = words
 
 
-class TooLongError(HaltpointError):
-    """The prompt is longer than the model or its server takes; `words` say so."""
-
-    def __init__(self, error: HaltpointError, words: str) -> None:
-        super().__init__(*error.args)
-        self.words = words
+class TooLongError(RefusedError):
+    """The prompt is longer than the model or its server takes."""
 
 
 class Server:
@@ -141,7 +139,7 @@ class Server:
         refused = self.error("HP-304", why)
         if is_too_long:
             return TooLongError(refused, said)
-        if status == _FORBIDDEN or _LASTING.search(said):
+        if status in _OF_NO_PART or _LASTING.search(said):
             return refused
         return RefusedError(refused, said)
 
