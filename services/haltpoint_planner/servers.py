@@ -45,7 +45,8 @@ _OF_A_KEY: Final = re.compile(
     r"(?i)\bkeys?\b|api.?key|token|auth|permission|credential|access denied"
 )
 _LASTING: Final = re.compile(
-    r"(?i)model.{0,80}(?:not found|does not exist)|content.?(?:filter|management policy)|flagged"
+    r"(?i)model.{0,80}(?:not found|does not exist)|(?:no such|unknown|invalid) model"
+    r"|content.?(?:filter|management policy)|flagged"
 )
 """Words about a model that is not there, or about what the prompt says: no part of it helps."""
 
