@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import takewhile
 from types import EllipsisType
 from typing import Any, Final, Self, TypeVar
 
@@ -153,12 +154,15 @@ def scalars_at(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
     Keys of objects below it count, too: their place ends in `{}` and the key.
     """
-    for place, inner in walk(value):
-        if type(inner) in _SCALARS and is_below(path, place):
-            yield place, inner
-        for key in inner if isinstance(inner, dict) else ():
-            if is_below(path, (*place, KEYS, key)):
-                yield (*place, KEYS, key), key
+    plain = tuple(takewhile(lambda part: part not in _OF_ANY, path))
+    rest = path[len(plain) :]
+    for whole in values_at(value, plain):
+        for place, inner in walk(whole):
+            if type(inner) in _SCALARS and is_below(rest, place):
+                yield (*plain, *place), inner
+            for key in inner if isinstance(inner, dict) else ():
+                if is_below(rest, (*place, KEYS, key)):
+                    yield (*plain, *place, KEYS, key), key
 
 
 def values_at(value: Any, place: Path) -> list[Any]:
