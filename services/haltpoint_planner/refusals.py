@@ -60,8 +60,8 @@ class Ladder:
     """Of the refusal for which the last one is on trial, if any."""
 
     def climb(self, body: JsonObject, words: str) -> bool:
-        """Leave out the next part of a question that was refused in these words; False when there
-        is none left.
+        """Leave out the next part of a question that was refused in these words; False when no
+        part is left.
         """
         words = _OF_ONE_REQUEST.sub("", words)
         last = self.parts.pop() if words == self.words else None

@@ -14,7 +14,7 @@ register('lease', function(prefix, _, owner, ttl)
 end)
 
 -- hand_back stream consumer lease entry...: make entries that this consumer read and did not begin look idle for `lease` ms, so that
--- whoever looks next takes them; counts no delivery. One that another consumer has taken meanwhile is left alone. Returns how many were
+-- the next reader takes them; this counts no delivery. An entry that another consumer has taken meanwhile stays there. Returns how many were
 -- handed back.
 register('hand_back', function(prefix, args, stream, consumer, lease)
   local count = 0

@@ -1,5 +1,5 @@
 -- What workers do to actions. An action's row says which entry is its current one; its epoch counts the claims of that
--- entry. (entry, epoch) is the fence: whoever holds another pair has lost the action.
+-- entry. (entry, epoch) is the fence: a worker with another pair has lost the action.
 
 -- Whether an action still has this fence.
 local function holds(action, entry, epoch)
