@@ -38,15 +38,19 @@ _of_receipt: Final = attrgetter(
 
 
 class _Size(NamedTuple):
-    """The bytes of a chain. Its task and its receipts hardly change, and are counted once."""
+    """The bytes of a chain. What few events change is counted once: its task, what it holds beside
+    that, and its receipts.
+    """
 
     whole: int
     task: int
+    held: object
+    beside: int
     actions: dict[int, int]
     """By the identity of each action, which the chain in the cache keeps alive."""
 
 
-_NOTHING: Final = _Size(0, 0, {})
+_NOTHING: Final = _Size(0, 0, None, 0, {})
 
 
 class ChainCache:
@@ -101,11 +105,12 @@ def _size_of(chain: Chain, known: _Size) -> _Size:
     for action in chain.actions.values():
         actions[id(action)] = known.actions.get(id(action)) or _size_of_action(action)
     held = _beside(chain)
-    if chain.plan is chain.task.plan:
-        held = held[:-1]
-    edges = sum(map(len, chain.graph.dependencies))
-    size = _CHAIN + _bytes_of(held) + _STEP * len(chain.runs) + _EDGE * edges
-    return _Size(task + size + sum(actions.values()), task, actions)
+    beside = known.beside
+    if held != known.held:
+        own = held[:-1] if chain.plan is chain.task.plan else held
+        edges = sum(map(len, chain.graph.dependencies))
+        beside = _CHAIN + _bytes_of(own) + _STEP * len(chain.runs) + _EDGE * edges
+    return _Size(task + beside + sum(actions.values()), task, held, beside, actions)
 
 
 def _size_of_action(action: Action) -> int:
