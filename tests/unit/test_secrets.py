@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, RootModel, SecretStr
 
+from haltpoint.contracts.secret_forms import names_secret
 from haltpoint.contracts.secrets import (
-    names_secret,
     starred,
     typed_in,
     unstarred,

@@ -30,9 +30,9 @@ from haltpoint.contracts.answers import Deed, FinalAnswer, NotDone, WhyNot
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.phrases import Phrases
 from haltpoint.contracts.results import DeedWords, ErrorType
+from haltpoint.contracts.secret_forms import names_secret
 from haltpoint.contracts.secrets import (
     STARS,
-    names_secret,
     starred,
     typed_in,
     without_secrets,

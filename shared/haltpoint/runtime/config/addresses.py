@@ -9,7 +9,8 @@ from contextlib import suppress
 from typing import Final
 from urllib.parse import unquote_plus
 
-from haltpoint.contracts.secrets import STARS, names_secret, without_secrets
+from haltpoint.contracts.secret_forms import names_secret
+from haltpoint.contracts.secrets import STARS, without_secrets
 
 _PARTS: Final = re.compile(r"((?:[\w+.-]+:/*)?)([^?#]*)(.*)", re.DOTALL)
 """The scheme, the login and the hosts, the options."""
