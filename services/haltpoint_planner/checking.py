@@ -131,7 +131,7 @@ class Checking:
     @property
     def refused(self) -> Sequence[str]:
         """The parts of a question that its server refuses, as the planner learns them."""
-        return list(map(str, self._port.ladders[self._name].parts))
+        return list(map(str, self._port.refused[self._name].parts))
 
     async def findings(self) -> AsyncIterator[Finding]:
         """Each trial as soon as it is over. The first one ends it all when there is no reply."""

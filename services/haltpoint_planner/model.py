@@ -25,7 +25,7 @@ from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint.runtime.observability import logs
 from haltpoint_planner.exchange import Finish, Prompt, Reply
 from haltpoint_planner.prompting.tool_forms import call_schema
-from haltpoint_planner.refusals import Ladder, without
+from haltpoint_planner.refusals import Refused, with_names_of, without
 from haltpoint_planner.servers import PassingError, RefusedError, Server, TooLongError
 
 Make = Callable[[int], Prompt]
@@ -38,8 +38,6 @@ _SMALLEST: Final = 1_000
 """Tokens of a prompt that is not shortened any more."""
 _USUAL: Final = 32_000
 """Tokens of a context of which nothing is known."""
-_SHORTER: Final = 2
-"""So many shorter prompts are tried."""
 
 _log = logs.get(__name__)
 
@@ -58,10 +56,14 @@ class Port:
     settings: ModelSettings
     server: Server
     send: Send
-    ladders: dict[str, Ladder] = field(default_factory=partial(defaultdict, Ladder))
+    refused: dict[str, Refused] = field(default_factory=partial(defaultdict, Refused))
     """By model, what its server refuses of a question."""
     rooms: dict[str, int] = field(default_factory=dict)
     """By model, the tokens that a prompt may have, once that is learnt."""
+    lost: dict[str, int] = field(default_factory=dict)
+    """By thought, the tokens of its replies that broke off: they count with the one that does
+    not.
+    """
 
     def room(self, name: str) -> int:
         """The tokens that a prompt for the model `name` may have."""
@@ -71,55 +73,47 @@ class Port:
         return max(context - self.settings.max_tokens, context // 2)
 
     async def ask(self, name: str, make: Make, request: ThoughtRequest) -> Reply:
-        """The reply of the model `name`; to a shorter prompt, when the first one is too long for
-        its server. `Reply.usage` holds tokens and the model's name.
+        """The reply of the model `name` to as much of the question as its server takes, and to a
+        shorter prompt when the first one is too long. `Reply.usage` holds tokens and the model's
+        name.
 
         Raises PassingError when there may be one later, and HaltpointError HP-301 to HP-312 where
         no reply comes.
         """
+        refused = self.refused[name]
+        left_out = refused.tried or refused.parts
         room = self.room(name)
-        prompt = make(room)
-        left = _SHORTER
-        while True:
-            try:
-                reply = await self._reply(name, prompt, request)
-            except TooLongError as refusal:
-                room = tokens_of([prompt.messages, prompt.tools, prompt.schema]) * 3 // 4
-                limit = _limit_in(refusal.words)
-                if limit is not None:
-                    room = min(room, self._room_in(limit))
-                if not left or room < _SMALLEST:
-                    raise
-                left -= 1
-                prompt = make(room)
-            else:
-                self.rooms[name] = min(room, self.room(name))
-                return reply
-
-    async def _reply(self, name: str, prompt: Prompt, request: ThoughtRequest) -> Reply:
-        """The reply to as much of the question as the server takes. What is learnt on the way is
-        kept, also when it ends in an outage.
-        """
-        body = self._body(name, prompt, request)
-        ladder = self.ladders[name]
+        body = self._body(name, make(room), request)
         first: RefusedError | None = None
         while True:
-            sent = without(body, ladder.parts)
+            asked = without(body, left_out)
             try:
-                reply = await self._sent(sent, request)
-            except TooLongError:
-                raise
+                reply = await self._sent(asked, request)
+            except TooLongError as refusal:
+                room = self._shorter(body, refusal)
+                body = self._body(name, make(room), request)
             except RefusedError as refusal:
                 first = first or refusal
-                # Another thought may have left out a part meanwhile.
-                if sent != without(body, ladder.parts):
-                    continue
-                if not ladder.climb(body, refusal.words):
+                left_out = refused.climb(asked, left_out, refusal.words)
+                if not left_out:
                     raise first from None
-                _log.warning("asked with a part less", model=name, part=str(ladder.parts[-1]))
+                _log.warning("asked with a part less", model=name, part=str(left_out[-1]))
             else:
-                ladder.settle()
-                return replace(reply, usage=_usage(name, body, reply))
+                refused.learn(left_out)
+                self.rooms[name] = min(room, self.room(name))
+                return with_names_of(body, reply)
+
+    def _shorter(self, body: JsonObject, refusal: TooLongError) -> int:
+        """The tokens of a prompt that is shorter than one that was refused. Raises the refusal
+        when it was short already.
+        """
+        room = tokens_of(body) * 3 // 4
+        limit = _limit_in(refusal.words)
+        if limit is not None:
+            room = min(room, self._room_in(limit))
+        if room < _SMALLEST:
+            raise refusal
+        return room
 
     async def _sent(self, body: JsonObject, request: ThoughtRequest) -> Reply:
         left = request.deadline / 1000 - time.time()
@@ -131,9 +125,13 @@ class Port:
                 reply = await self.send(body, request)
         except TimeoutError as error:
             raise self.server.too_slow(seconds, "timeout") from error
+        usage = _usage(body, reply)
+        before = self.lost.pop(request.thought_id, 0)
+        usage = structs.replace(usage, input_tokens=usage.input_tokens + before)
         if reply.finish is Finish.BROKEN:
+            self.lost[request.thought_id] = usage.input_tokens + usage.output_tokens
             raise PassingError(self.server.error("HP-305", "it broke its reply off"))
-        return reply
+        return replace(reply, usage=usage)
 
     def _body(self, name: str, prompt: Prompt, request: ThoughtRequest) -> JsonObject:
         # A model that said the wrong thing would say it again: the second time it may vary.
@@ -161,9 +159,9 @@ def tokens_of(value: object) -> int:
     return len(json.dumps(value, ensure_ascii=False)) // SIGNS_OF_A_TOKEN
 
 
-def _usage(name: str, body: JsonObject, reply: Reply) -> Usage:
+def _usage(body: JsonObject, reply: Reply) -> Usage:
     """What the question took; an estimate of what the server does not say."""
-    usage = structs.replace(reply.usage, model=name)
+    usage = structs.replace(reply.usage, model=body["model"])
     if usage.input_tokens and usage.output_tokens:
         return usage
     asked = usage.input_tokens or tokens_of([body["messages"], body.get("tools")])

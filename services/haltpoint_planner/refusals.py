@@ -1,15 +1,20 @@
-"""What servers refuse of a question, and the ladder that leads to one that they take: at each step
-one part is left out, first those that the refusal names, then the parts of a fixed row.
+"""What servers refuse of a question: one row of its parts, and how refusals name them.
+
+A question that is refused is asked with one part less, then with another one less, until it is
+taken: first the parts that the refusals name, then those of the row, then the schemas of tools, one
+tool after the other. Of the part that was left out last it is known that the server refuses it; the
+others are in the next question again.
 """
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import product, starmap
 from typing import Any, Final, NamedTuple
 
 from haltpoint.contracts.base import JsonObject
+from haltpoint_planner.exchange import Reply
 from haltpoint_planner.parsing.completions import words_in
 from haltpoint_planner.prompting.tool_forms import call_schema
 
@@ -29,8 +34,7 @@ _OF_VALUES: Final = ("enum", "const", "default", "examples")
 """Words of a schema below which there is no schema."""
 _DEEPEST: Final = 6
 """Levels to which a schema that contains itself is written out."""
-_OF_ONE_REQUEST: Final = re.compile(r"\b(?=\w*\d)[\w-]{8,}|\d{3,}")
-"""Ids and numbers by which two refusals for one reason differ."""
+_LONGEST_NAME: Final = 64
 _PLACE_OF_A_TOOL: Final = re.compile(r"(?:function_declarations|tools(?!\S*function_decl))\W+(\d+)")
 
 
@@ -40,41 +44,37 @@ class Part(NamedTuple):
     what: str
     """A key of `_OF_A_QUESTION`; of tools: a word of their schemas, or `_REFERENCE` to `_ALL`."""
     tool: str = ""
-    """The tool whose schema has it; without a name: all."""
+    """The tool whose schema has it, by its plain name; without a name: all."""
 
     def __str__(self) -> str:
         return " of ".join(filter(None, self))
 
 
+Parts = tuple[Part, ...]
+
+
 @dataclass
-class Ladder:
-    """What the server of a model refuses, as far as it is known.
+class Refused:
+    """What the server of a model refuses, as far as it is known."""
 
-    The last of the parts is on trial until a question is taken, or refused in other words: then it
-    stays left out. Refused in the same words, it was not that part: the next one takes its place.
-    """
-
-    parts: list[Part] = field(default_factory=list)
+    parts: Parts = ()
     """Left out of each question to this model."""
-    words: str | None = None
-    """Of the refusal for which the last one is on trial, if any."""
+    tried: Parts = ()
+    """Left out of a question that an outage kept from being taken or refused, if there is one."""
 
-    def climb(self, body: JsonObject, words: str) -> bool:
-        """Leave out the next part of a question that was refused in these words; False when no
-        part is left.
+    def climb(self, body: JsonObject, left_out: Parts, words: str) -> Parts:
+        """What is left out next, as this question without these parts was refused in these words;
+        nothing where it has no other part.
         """
-        words = _OF_ONE_REQUEST.sub("", words)
-        last = self.parts.pop() if words == self.words else None
-        left = _parts(without(body, self.parts), words)
-        if last is not None and last in left:
-            left = left[left.index(last) + 1 :]
-        self.parts += left[:1]
-        self.words = words if left else None
-        return bool(left)
+        parts = _parts(body, words)
+        more = next((part for part in parts if without(body, [part]) != body), None)
+        self.tried = (*left_out, more) if more else ()
+        return self.tried
 
-    def settle(self) -> None:
-        """A question was taken: the part on trial, if any, stays left out."""
-        self.words = None
+    def learn(self, left_out: Parts) -> None:
+        """A question was taken without these parts, and refused without those before the last."""
+        self.parts = tuple(dict.fromkeys((*self.parts, *left_out[-1:])))
+        self.tried = ()
 
 
 def without(body: JsonObject, parts: Sequence[Part]) -> JsonObject:
@@ -85,45 +85,46 @@ def without(body: JsonObject, parts: Sequence[Part]) -> JsonObject:
     return body
 
 
-def _parts(body: JsonObject, words: str) -> list[Part]:
-    """What this question can do without, in the order in which it is tried."""
-    parts = [Part(what) for what, pattern in _NAMES.items() if re.search(pattern, words)]
-    parts += _of_schemas(body, words)
-    if re.search(_NO_TOOLS, words):
-        parts.append(TOOLS)
-    parts += map(Part, _ROW)
+def _parts(body: JsonObject, words: str) -> Iterator[Part]:
+    """What a question may be tried without: what the words name of it, then all else."""
+    yield from (Part(what) for what, pattern in _NAMED.items() if re.search(pattern, words))
+    tools = _names(body)
+    named = list(_named(tools, words))
+    rarer = [word for word in re.findall(r"\$?[a-zA-Z]{3,}", words) if word not in _SIMPLE]
+    if re.search(_REFERENCES, words):
+        rarer.insert(0, _REFERENCE)
+    yield from starmap(Part, product(rarer, named or [""]))
+    yield from starmap(Part, product((_REFERENCE, _RARER, _ALL), named))
     # A model that has called tools knows them: something else is refused.
-    if any("tool_calls" in message for message in body["messages"]):
-        parts = [part for part in parts if part != TOOLS]
-    return [part for part in dict.fromkeys(parts) if without(body, [part]) != body]
+    last = [] if any("tool_calls" in message for message in body["messages"]) else [TOOLS]
+    if re.search(_NO_TOOLS, words):
+        yield from last
+    yield from map(Part, _ROW)
+    for tool in map(plain, tools):
+        yield from (Part(_REFERENCE, tool), Part(_RARER, tool))
+    yield from last
+
+
+def _named(tools: Sequence[str], words: str) -> Iterator[str]:
+    """The plain names of tools that a refusal names, by name or by place."""
+    places = _PLACE_OF_A_TOOL.findall(words)
+    for place, name in enumerate(tools):
+        if str(place) in places or re.search(rf"(?<!\w){re.escape(name)}(?!\w)", words):
+            yield plain(name)
 
 
 # ---- the schemas of tools
 
 
-def _of_schemas(body: JsonObject, words: str) -> Iterator[Part]:
-    """The words of schemas that a refusal names, of the tools that it names, by name or by place,
-    or else of all; these tools may also go with simpler schemas.
-    """
-    named = re.findall(r"\$?[a-zA-Z]{3,}", words)
-    rarer = [word for word in named if word not in _SIMPLE]
-    if re.search(_REFERENCES, words):
-        rarer.insert(0, _REFERENCE)
-    tools: list[str] = []
-    places = _PLACE_OF_A_TOOL.findall(words)
-    for place, tool in enumerate(body.get("tools", ())):
-        name = tool["function"]["name"]
-        if str(place) in places or re.search(rf"(?<!\w){re.escape(name)}(?!\w)", words):
-            tools.append(name)
-            rarer += (_REFERENCE, _RARER, _ALL)
-    return starmap(Part, product(dict.fromkeys(rarer), tools or [""]))
-
-
 def _with_simpler_tools(body: JsonObject, part: Part) -> JsonObject:
-    """The question with simpler tools, also in the form of a call."""
-    if "tools" not in body:
+    tools = [_simpler_tool(tool, part) for tool in body.get("tools", ())]
+    return _with_tools(body, tools)
+
+
+def _with_tools(body: JsonObject, tools: Sequence[JsonObject]) -> JsonObject:
+    """The question with other tools, if it has any, also in the form of a call."""
+    if not tools:
         return body
-    tools = [_simpler_tool(tool, part) for tool in body["tools"]]
     body = body | {"tools": tools}
     if "response_format" in body:
         form = body["response_format"]
@@ -134,7 +135,7 @@ def _with_simpler_tools(body: JsonObject, part: Part) -> JsonObject:
 
 def _simpler_tool(tool: JsonObject, part: Part) -> JsonObject:
     function = tool["function"]
-    if part.tool not in ("", function["name"]):
+    if part.tool not in ("", plain(function["name"])):
         return tool
     simpler = {"parameters": _simpler(function["parameters"], part.what)}
     return tool | {"function": function | simpler}
@@ -234,49 +235,75 @@ def _as_words(message: JsonObject) -> JsonObject:
     return {"role": "assistant", "content": words.strip()}
 
 
-def _plainest(body: JsonObject) -> JsonObject:
-    """Without what is optional, but with the limit of tokens and the tools."""
-    parts = ("response_format", "tool_choice", "temperature", "messages", _RARER)
-    return without(body, list(map(Part, parts)))
+def plain(name: str) -> str:
+    """The name of a tool as every server takes it."""
+    return re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:_LONGEST_NAME]
+
+
+def _plainly_named(body: JsonObject) -> JsonObject:
+    names = {name: plain(name) for name in _names(body)}
+    messages = _called(body["messages"], names)
+    return _with_tools({**body, "messages": messages}, _called(body.get("tools", []), names))
+
+
+def with_names_of(body: JsonObject, reply: Reply) -> Reply:
+    """The reply with the names of tools as in the question, where its server has plain ones."""
+    names = {plain(name): name for name in _names(body) if name != plain(name)}
+    if not names:
+        return reply
+    calls = [replace(call, name=names.get(call.name, call.name)) for call in reply.calls]
+    return replace(reply, calls=tuple(calls), message=_called(reply.message, names))
+
+
+def _names(body: JsonObject) -> list[str]:
+    return [tool["function"]["name"] for tool in body.get("tools", ())]
+
+
+def _called(part: Any, names: Mapping[str, str]) -> Any:
+    """Tools or messages with other names in the place of these."""
+
+    def rename(part: JsonObject) -> JsonObject:
+        name = str(part.get("name"))
+        return {**part, "name": names.get(name, name)} if "name" in part else part
+
+    return _changed(part, rename)
 
 
 TOOLS: Final = Part("all tools")
 _OF_A_QUESTION: Final[dict[str, Change]] = {
     "response_format": _lacking("response_format"),
-    "tool_choice": _lacking("tool_choice"),
-    "max_tokens": _renamed,
     "temperature": _lacking("temperature"),
+    "max_tokens": _renamed,
+    "tool_choice": _lacking("tool_choice"),
     "messages": _bare,
     "stream_options": _lacking("stream_options"),
     "stream": _lacking("stream", "stream_options"),
-    "all that is optional": _plainest,
+    "names of tools": _plainly_named,
     TOOLS.what: _in_words,
 }
-_NAMES: Final = {
+_NAMED: Final = {
     "response_format": r"(?i)response.?(?:format|mime|schema)|json_schema|json.?mode|grammar"
     r"|structured.?output",
-    "tool_choice": r"(?i)tool.?choice|forces? tool",
     "temperature": r"(?i)temperature",
     "max_tokens": r"(?i)max_(?:completion_)?tokens",
+    "tool_choice": r"(?i)tool.?choice|forces? tool",
+    "messages": r"(?i)'?messages\b.*(?:property|field|extra|unknown|unsupported|unrecognized)",
     "stream_options": r"stream_options",
     "stream": r"\bstream(?:ing|ed)?\b",
-    "messages": r"(?i)'?messages\b.*(?:property|field|extra|unknown|unsupported|unrecognized)",
+    "names of tools": r"(?i)\bnames?\b",
 }
 """How refusals name the parts of a question."""
+_ROW: Final = (
+    "response_format",
+    "temperature",
+    "max_tokens",
+    "tool_choice",
+    "messages",
+    "names of tools",
+)
+"""What is tried where a refusal names nothing, or what it names is not all."""
 _REFERENCES: Final = r"(?i)\bref\b|reference|recursi|\$defs"
 _NO_TOOLS: Final = (
     r"(?i)(?:support|requires?|enable|knows?)\b.{0,40}\btools?\b"
     r"|\b(?:tools?|functions?)(?:.(?:use|call\w*))? (?:is|are) not\b"
 )
-_ROW: Final = (
-    "response_format",
-    "tool_choice",
-    "max_tokens",
-    "temperature",
-    "messages",
-    _REFERENCE,
-    _RARER,
-    "all that is optional",
-    TOOLS.what,
-)
-"""What is tried where a refusal names nothing, or what it names is not it."""

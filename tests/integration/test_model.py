@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from email.utils import formatdate
+from itertools import combinations
 from typing import Any
 
 import httpx
@@ -169,9 +170,9 @@ async def test_each_refusal_is_read_for_itself() -> None:
         )
 
     async with served(server) as (model, asked):
-        for _ in range(2):
+        for _ in range(3):
             await ask(model)
-    assert len(asked.bodies) == 4
+    assert len(asked.bodies) == 6
     assert set(asked.bodies[-1]) == ALL - {"temperature", "max_tokens"} | {"max_completion_tokens"}
 
 
@@ -185,28 +186,36 @@ async def test_what_is_learnt_on_the_way_outlives_an_outage() -> None:
         return (400, UNNAMED) if "temperature" in body else (200, WHOLE)
 
     async with served(server) as (model, asked):
-        for _ in range(4):
+        for _ in range(2):
             with pytest.raises(PassingError):
                 await ask(model)
         assert (await ask(model)).content == "hello"
-    assert set(asked.bodies[-1]) == ALL - {"temperature"}
+    assert list(map(str, model.refused["m"].parts)) == ["temperature"]
+    assert all(body != asked.bodies[0] for body in asked.bodies[1:])
 
 
 async def test_the_timeout_is_for_each_request() -> None:
     def server(body: JsonObject) -> Answer:
         return (400, [0.5, UNNAMED]) if "temperature" in body else (200, [0.5, WHOLE])
 
-    async with served(server, timeout=2.0) as (model, asked):
+    async with served(server, timeout=1.0) as (model, asked):
         assert (await ask(model)).content == "hello"
-    assert len(asked.bodies) > 4
+    assert len(asked.bodies) > 2
 
 
-async def test_several_refused_parts_without_a_name_are_left_out_together() -> None:
-    server = refusing(lambda body: not {"tool_choice", "temperature"}.isdisjoint(body), UNNAMED)
+THREE = [*combinations(["temperature", "tool_choice", "response_format", "max_tokens"], 3)]
+
+
+@pytest.mark.parametrize("names", THREE)
+async def test_refused_parts_without_a_name_are_learnt_one_a_question(
+    names: tuple[str, ...],
+) -> None:
+    server = refusing(lambda body: not body.keys().isdisjoint(names), UNNAMED)
     async with served(server) as (model, asked):
-        for _ in range(2):
+        for _ in range(4):
             await ask(model)
-    assert set(asked.bodies[-1]) == ALL - {"tool_choice", "temperature", "response_format"}
+    assert set(asked.bodies[-1]) - {"max_completion_tokens"} == ALL - {*names}
+    assert len(asked.bodies) <= 13
 
 
 NESTED = {
@@ -246,6 +255,42 @@ async def test_a_tools_references_are_written_out_for_that_tool_alone_once_refus
     assert inner["city"] == {"type": "string"}
     assert inner["within"]["properties"]["city"] == {"type": "string"}
     assert sent["go"]["properties"]["note"] == {"type": "string", "default": ""}
+
+
+async def test_a_tool_whose_schema_is_refused_without_its_name_alone_gets_a_simpler_one() -> None:
+    tools = (tool("stay", **NESTED), tool("go", **NESTED), tool("rest", **NESTED))
+    prompt = Prompt(messages=PROMPT.messages, tools=tools)
+    async with served(refusing(mentions("$ref", "go"), UNNAMED)) as (model, asked):
+        for _ in range(2):
+            await ask(model, prompt)
+    sent = schemas(asked.bodies[-1])
+    assert [name for name in sent if "$ref" not in json.dumps(sent[name])] == ["go"]
+    assert set(asked.bodies[-1]) == ALL - {"response_format"}
+    assert all(body not in asked.bodies[:place] for place, body in enumerate(asked.bodies))
+
+
+@pytest.mark.parametrize("words", [openai("Invalid 'tools[1].function.name': no match"), UNNAMED])
+async def test_a_name_that_a_server_refuses_is_plain_for_it_alone(words: str) -> None:
+    def server(body: JsonObject) -> Answer:
+        if "mail.send" in schemas(body):
+            return 400, words
+        call = {"id": "c1", "function": {"name": "mail_send", "arguments": "{}"}}
+        return 200, json.dumps({"choices": [{"message": {"tool_calls": [call]}}]})
+
+    tools = (tool("stay", **NESTED), tool("mail.send"))
+    async with served(server) as (model, asked):
+        reply = await ask(model, replace(PROMPT, tools=tools))
+        assert [call.name for call in reply.calls] == ["mail.send"]
+        assert reply.message is not None
+        messages = (*PROMPT.messages, {"role": "assistant", **reply.message})
+        count = len(asked.bodies)
+        await ask(model, replace(PROMPT, messages=messages, tools=tools))
+    assert count == (2 if words != UNNAMED else 6)
+    assert len(asked.bodies) == count + 1
+    body = asked.bodies[-1]
+    assert "mail.send" not in json.dumps(body)
+    assert set(body) == ALL
+    assert schemas(body)["stay"] == tools[0]["function"]["parameters"]
 
 
 async def test_a_refused_word_of_a_schema_is_left_out_for_that_tool_alone() -> None:
@@ -338,7 +383,7 @@ async def test_what_cannot_fit_has_its_own_code_and_teaches_no_part(words: str) 
             await model.ask("m", make, thought())
     assert caught.value.code == "HP-312"
     assert len(asked.bodies) == 1
-    assert not model.ladders["m"].parts
+    assert not model.refused["m"].parts
 
 
 async def test_a_model_that_knows_no_tools_is_asked_in_words() -> None:

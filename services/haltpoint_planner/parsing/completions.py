@@ -118,21 +118,24 @@ def _reply(chunks: Sequence[JsonObject], *, is_done: bool) -> Reply | None:
     message: Message = {"role": "assistant", "content": ""}
     used: JsonObject = {}
     why = ""
+    choices: list[JsonObject] = []
     for chunk in chunks:
         used = chunk.get("usage") or used
-        for choice in chunk.get("choices") or ():
-            why = choice.get("finish_reason") or why
-            if choice.get("message"):
-                message = choice["message"]
-                is_done = True
-            else:
-                message = _joined(message, choice.get("delta") or {})
+        choices += chunk.get("choices") or ()
+    for choice in choices:
+        why = choice.get("finish_reason") or why
+        if choice.get("message"):
+            message = choice["message"]
+            is_done = True
+        else:
+            message = _joined(message, choice.get("delta") or {})
+    if not choices:
+        return None
     # Anything but a count counts as 0. Some leave thoughts out of all but the total.
     asked, said, both = (_count(used.get(name)) for name in _COUNTS)
-    said = max(said, both - asked)
+    usage = Usage(asked, max(said, both - asked))
     if not (is_done or why):
-        return None
-    usage = Usage(asked, said)
+        why = "aborted"
     return reply_of(message, usage, str(why))
 
 
