@@ -3,10 +3,11 @@ none.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final, TypeVar, assert_never
+from functools import partial
+from typing import Any, Final, TypeVar, assert_never
 
 from msgspec.structs import replace
 
@@ -38,7 +39,7 @@ MAX_RAW: Final = 64 * 1024
 MAX_ERROR: Final = 16 * 1024
 """Characters of why there is no reply."""
 _ENGLISH: Final = Phrases()
-Event = TypeVar("Event")
+Event = TypeVar("Event", BoundsDrafted, PlanDrafted, ActionProposed, AnswerDrafted, ThoughtFailed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,24 +73,21 @@ def reply_to(
     runtime's own words.
     """
     request = message.data
-    about: JsonObject = {"thought_id": request.thought_id, "usage": reply.usage}
+    tell = partial(_event, message, usage=reply.usage)
     match request.kind:
         case ThoughtKind.BOUNDS:
-            data = BoundsDrafted.Data(**about, bounds=draft_bounds(reply))
-            return _event(BoundsDrafted, message, data)
+            return tell(BoundsDrafted, bounds=draft_bounds(reply))
         case ThoughtKind.PLAN:
             plan = draft_plan(reply)
-            bounds = draft_bounds(reply)
-            about["plan" if isinstance(plan, Plan) else "fault"] = plan
-            return _event(PlanDrafted, message, PlanDrafted.Data(**about, bounds=bounds))
+            name = "plan" if isinstance(plan, Plan) else "fault"
+            return tell(PlanDrafted, bounds=draft_bounds(reply), **{name: plan})
         case ThoughtKind.ACT | ThoughtKind.REASON | ThoughtKind.ROUTE:
             proposal = _proposal(request, reply, tools, phrases)
-            about["step_id"] = request.step_id or ""
-            return _event(ActionProposed, message, ActionProposed.Data(**about, proposal=proposal))
+            return tell(ActionProposed, step_id=request.step_id or "", proposal=proposal)
         case ThoughtKind.ANSWER:
             text, called = draft_answer(reply, tools)
-            about["text"] = text if called else _marked(text, reply, phrases)
-            return _event(AnswerDrafted, message, AnswerDrafted.Data(**about, called=called))
+            words = text if called else _marked(text, reply, phrases)
+            return tell(AnswerDrafted, text=words, called=called)
         case _:
             assert_never(request.kind)
 
@@ -97,9 +95,7 @@ def reply_to(
 def chosen(message: ToPlanner, decision: JsonObject) -> ActionProposed:
     """Whom a function chose for the task, as a model would say it."""
     proposal = Proposal(calls=(ProposedCall(tool=ROUTE, arguments=decision),))
-    thought = message.data.thought_id
-    data = ActionProposed.Data(thought_id=thought, step_id="", proposal=proposal)
-    return _event(ActionProposed, message, data)
+    return _event(message, ActionProposed, step_id="", proposal=proposal)
 
 
 def sentence(error: HaltpointError) -> str:
@@ -110,16 +106,12 @@ def sentence(error: HaltpointError) -> str:
 def failed(message: ToPlanner, error: HaltpointError) -> ThoughtFailed:
     """The thought that cannot be had, and why."""
     # Some of the words are the server's own.
-    words = without_surrogates(sentence(error))
-    thought = message.data.thought_id
+    words = without_surrogates(sentence(error))[:MAX_ERROR]
     kind = message.data.kind
-    data = ThoughtFailed.Data(
-        thought_id=thought, kind=kind, code=error.code, message=words[:MAX_ERROR]
-    )
-    return _event(ThoughtFailed, message, data)
+    return _event(message, ThoughtFailed, kind=kind, code=error.code, message=words)
 
 
-def _event(event: Callable[..., Event], asked: ToPlanner, data: object) -> Event:
+def _event(asked: ToPlanner, event: type[Event], **data: Any) -> Event:
     """The executor's event with these data."""
     thought = asked.data.thought_id
     return event(
@@ -128,7 +120,7 @@ def _event(event: Callable[..., Event], asked: ToPlanner, data: object) -> Event
         subject=chain_of(thought),
         time=datetime.now(UTC).isoformat(timespec="milliseconds"),
         traceparent=asked.traceparent,
-        data=data,
+        data=event.Data(thought_id=thought, **data),
     )
 
 

@@ -33,8 +33,6 @@ class Receipt(Struct, frozen=True):
     """What it did; of a skill what the calls in its chain did (F1)."""
     number: int = 0
     """Its action's number in the step."""
-    text: str = ""
-    """The result as the prompt shows it."""
 
     @property
     def is_denied(self) -> bool:

@@ -1,8 +1,8 @@
-"""Reads what a thought is about, by ids, in few round trips."""
+"""Reads what a thought is about, in one round trip."""
 
 import asyncio
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -15,9 +15,9 @@ from haltpoint.chain.checks.plans import callable_tools, open_to_models
 from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, StepStatus
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.commands import ThoughtRequest
-from haltpoint.contracts.tools import ASK_HUMAN, END_STEP, ToolSpec
-from haltpoint.contracts.work.agents import Agents
-from haltpoint.contracts.work.plans import StepType
+from haltpoint.contracts.tools import ASK_HUMAN, END_STEP
+from haltpoint.contracts.work.agents import Agent, Agents
+from haltpoint.contracts.work.plans import Plan, StepType
 from haltpoint.contracts.work.tasks import Mode, Task
 from haltpoint.contracts.work.thoughts import ThoughtKind
 from haltpoint.runtime.config.errors import HaltpointError
@@ -31,6 +31,7 @@ from haltpoint.runtime.store.rows import (
     Kind,
     Part,
     StoredAction,
+    action_of,
     local,
     thought_of,
 )
@@ -45,7 +46,7 @@ _MOST_DEEDS: Final = 10
 
 
 class ContextReader:
-    """Reads that are ready at the same time travel in one pipeline."""
+    """Reads chains whole: most of what is stored of one is in its prompts."""
 
     def __init__(
         self, calls: AutoPipeline, topology: Topology, catalogue: ToolCatalogue, agents: Agents
@@ -60,52 +61,40 @@ class ContextReader:
         unknown. Raises HaltpointError HP-216 when its agent is not in the agents file any more.
         """
         chain = chain_of(request.thought_id)
-        own = local(request.thought_id)
-        names = (own, local(request.previous or own), Data.TASK, Data.PLAN)
-        head, texts, tools, receipts = await asyncio.gather(
+        head, data, tools = await asyncio.gather(
             self._chains.head(chain),
-            self._texts(chain, *names),
+            self._chains.data(chain),
             self._catalogue.read(self._partition(chain)),
-            asyncio.gather(*map(self._chains.action, request.receipts)),
         )
         # It is read by several commands, and may expire between two of them.
         status = head.get(Head.STATUS)
-        if status is None or ChainStatus(status).final:
+        if status is None or ChainStatus(status).final or Data.TASK not in data:
             return None
-        if own in texts or Data.TASK not in texts:
+        if local(request.thought_id) in data:
             return None
-        context = self._context(request, texts, tools)
+        stored = data.get(Data.PLAN)
+        submitted = msgspec.json.decode(data[Data.TASK], type=Task)
+        task, plan = as_worked_on(stored, submitted)
+        before = data.get(local(request.previous or ""))
+        actions = [action_of(action, head, data) for action in request.receipts]
+        context = Context(
+            request,
+            task,
+            plan,
+            receipts=tuple(filter(None, map(_receipt, actions))),
+            findings=tuple(_findings(plan, head, data)),
+            done_before=await self._done_before(task),
+            previous=thought_of(before).raw if before else "",
+            known=with_agents(tools, self._agents, task),
+            bounds_known=stored_plan(stored).bounds is not None,
+            agent=self._agent_of(task),
+            owned=_owned(data),
+        )
         if request.step_id is not None and context.step is None:
             return None
-        findings, owned, done_before = await asyncio.gather(
-            self._findings(context, head),
-            self._owned(chain, request),
-            self._done_before(context.task),
-        )
-        known = filter(None, map(_receipt, receipts))
-        offered = {name: context.known[name] for name in _offered(context)}
-        return replace(
-            context,
-            receipts=tuple(known),
-            findings=findings,
-            owned=owned,
-            done_before=done_before,
-            tools=offered,
-        )
+        return replace(context, tools={name: context.known[name] for name in _offered(context)})
 
-    async def _texts(self, chain: str, *names: str) -> Fields:
-        """The fields of these names that there are."""
-        if not names:
-            return {}
-        return await self._chains.data(chain, *names)
-
-    def _context(
-        self, request: ThoughtRequest, texts: Fields, tools: dict[str, ToolSpec]
-    ) -> Context:
-        stored = texts.get(Data.PLAN)
-        before = texts.get(local(request.previous or ""))
-        submitted = msgspec.json.decode(texts[Data.TASK], type=Task)
-        task, plan = as_worked_on(stored, submitted)
+    def _agent_of(self, task: Task) -> Agent | None:
         agent = self._agents.named(task.agent)
         if task.agent is not None and agent is None:
             # No other model thinks in place of that of an agent that is gone.
@@ -113,57 +102,38 @@ class ContextReader:
             why = f"there are: {self._agents.names}"
             fix = "Correct the agents file, or submit the task again"
             raise HaltpointError("HP-216", what, why, fix)
-        return Context(
-            request,
-            task,
-            plan,
-            previous=thought_of(before).raw if before else "",
-            known=with_agents(tools, self._agents, task),
-            bounds_known=stored_plan(stored).bounds is not None,
-            agent=agent,
-        )
+        return agent
 
     async def _done_before(self, task: Task) -> dict[str, list[str]]:
         """The last deeds of the earlier chains of the conversation."""
         chains = [earlier.chain_id for earlier in task.handed.earlier]
-        ends = await asyncio.gather(*(self._texts(chain, Data.END) for chain in chains))
+        ends = await asyncio.gather(*(self._chains.data(chain, Data.END) for chain in chains))
         done: dict[str, list[str]] = {}
         for chain, texts in zip(chains, ends, strict=True):
             deeds = end_of(texts.get(Data.END, "{}")).deeds
             done[chain] = [deed.says for deed in deeds[-_MOST_DEEDS:]]
         return done
 
-    async def _findings(self, context: Context, head: Fields) -> tuple[tuple[str, str], ...]:
-        """The words with which steps ended: completed reasoning steps, and those that the model has
-        given up (C11).
-        """
-        steps = context.plan.steps if context.plan else ()
-        ended: dict[str, str] = {}
-        for step, run in zip(steps, decode_steps(head), strict=False):
-            status, shown = run.status, step.id
-            is_over = status is StepStatus.SKIPPED
-            if is_over:
-                shown += ", the rest of which was left out"
-            elif step.step_type is StepType.REASONING:
-                is_over = status is StepStatus.COMPLETED
-            if run.attempt and is_over:
-                ended[f"{step.id}.t{run.turn + 1}.{run.attempt}"] = shown
-        said = await self._texts(chain_of(context.request.thought_id), *ended)
-        return tuple(
-            (ended[thought], _content(said[thought])) for thought in ended if thought in said
-        )
 
-    async def _owned(self, chain: str, request: ThoughtRequest) -> dict[str, Own]:
-        """The own messages of the thoughts of a chain, by the local ids of these."""
-        if request.step_id is None:
-            return {}
-        end = f".{Part.OWN}"
-        names = [name for name in await self._chains.names(chain) if name.endswith(end)]
-        texts = await self._texts(chain, *names)
-        return {
-            name.removesuffix(end): msgspec.json.decode(text, type=Own)
-            for name, text in texts.items()
-        }
+def _findings(plan: Plan | None, head: Fields, data: Fields) -> Iterator[tuple[str, str]]:
+    """The words with which steps ended: completed reasoning steps, and those that the model has
+    given up (C11).
+    """
+    for step, run in zip(plan.steps if plan else (), decode_steps(head), strict=False):
+        said = data.get(f"{step.id}.t{run.turn + 1}.{run.attempt}")
+        if said and run.status is StepStatus.SKIPPED:
+            yield f"{step.id}, the rest of which was left out", _content(said)
+        elif said and step.step_type is StepType.REASONING and run.status is StepStatus.COMPLETED:
+            yield step.id, _content(said)
+
+
+def _owned(data: Fields) -> dict[str, Own]:
+    """The own messages of the thoughts, by the local ids of these."""
+    end = f".{Part.OWN}"
+    owned = {name: text for name, text in data.items() if name.endswith(end)}
+    return {
+        name.removesuffix(end): msgspec.json.decode(text, type=Own) for name, text in owned.items()
+    }
 
 
 def _offered(context: Context) -> Iterable[str]:

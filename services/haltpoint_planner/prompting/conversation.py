@@ -7,7 +7,7 @@ joined, as some templates demand.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import groupby
 from typing import Final
@@ -16,8 +16,8 @@ from haltpoint.contracts.tools import ASK_HUMAN
 from haltpoint.runtime.store.rows import local
 from haltpoint_planner.exchange import Message
 from haltpoint_planner.own_messages import fresh_ids, sent_back
-from haltpoint_planner.prompting.context import Context, Question, Receipt
-from haltpoint_planner.prompting.results import MARK, cut_text, pretty
+from haltpoint_planner.prompting.context import Context, Question
+from haltpoint_planner.prompting.results import MARK, cut_text, pretty, shown
 from haltpoint_planner.prompting.turns import Turn, turns_of
 
 _QUOTED: Final = 600
@@ -26,21 +26,19 @@ _FOUND: Final = 12_000
 """Characters of what a step found out."""
 
 
-def messages(
-    question: Question, context: Context, receipts: Sequence[Receipt]
-) -> tuple[Message, ...]:
-    """The whole conversation; the receipts have their texts."""
+def messages(question: Question, context: Context) -> Iterator[Message]:
+    """The whole conversation; its results have their data still in `DATA`."""
     fresh = fresh_ids()
-    spoken = [_says("system", question.system), _says("user", question.task)]
+    yield _says("system", question.system)
+    yield _says("user", question.task)
     if not question.is_first:
-        spoken += _history(question, context, receipts, fresh)
-    spoken += _corrections(question, context, fresh)
+        yield from _history(question, context, fresh)
+    yield from _corrections(question, context, fresh)
     if context.request.corrections or not question.is_first:
-        spoken.append(_says("user", question.last))
-    return tuple(_joined(spoken))
+        yield _says("user", question.last)
 
 
-def _joined(spoken: list[Message]) -> Iterator[Message]:
+def joined(spoken: Iterable[Message]) -> Iterator[Message]:
     """The messages; those of the user in a row are one."""
     for role, group in groupby(spoken, key=lambda message: message["role"]):
         if role == "user":
@@ -53,38 +51,35 @@ def _says(role: str, content: str) -> Message:
     return {"role": role, "content": content}
 
 
-def _history(
-    question: Question, context: Context, receipts: Sequence[Receipt], fresh: Iterator[str]
-) -> Iterator[Message]:
+def _history(question: Question, context: Context, fresh: Iterator[str]) -> Iterator[Message]:
     """Earlier calls and results as a conversation, each choice of a person said plainly where it
     was made (B4).
     """
     for step_id, words in context.findings:
         yield _says("user", f"Found out in step {step_id}:\n{cut_text(words, _FOUND)}")
     known = " So this is known and is not looked up again: use this id exactly as it stands."
-    for turn in turns_of(receipts, context.owned):
+    for turn in turns_of(context.receipts, context.owned):
         if question.tools:
             yield from _as_it_came(turn, sent_back(turn.own, context.by, fresh))
-        else:
-            yield from map(_as_text, turn.ran)
-        for receipt in turn.ran:
+        for receipt in turn.results.values():
+            if not question.tools:
+                call = f"{receipt.tool} was called with {receipt.arguments or '{}'}. Its result:"
+                yield _says("user", call)
+                yield {"role": "user", **shown(receipt)}
             chosen = _chosen(receipt.tool, receipt.data)
             if chosen:
                 text = f"A person was asked which one is meant and chose {chosen}."
                 yield _says("user", f"{text}{known if question.tools else ''}")
 
 
-def _as_text(receipt: Receipt) -> Message:
-    call = f"{receipt.tool} was called with {receipt.arguments or '{}'}."
-    return _says("user", f"{call} Its result:\n{receipt.text}")
-
-
 def _as_it_came(turn: Turn, message: Message) -> Iterator[Message]:
     """The provider's own message, and what became of each of its calls."""
     yield message
-    for call, text in zip(message["tool_calls"], turn.texts, strict=True):
+    for place, call in enumerate(message["tool_calls"]):
+        receipt = turn.results.get(place)
+        result = shown(receipt) if receipt else {"content": f"not started: {turn.why_not(place)}"}
         name = call["function"]["name"]
-        yield {"role": "tool", "content": text, "tool_call_id": call["id"], "name": name}
+        yield {"role": "tool", **result, "tool_call_id": call["id"], "name": name}
 
 
 @lru_cache(maxsize=512)
@@ -111,7 +106,7 @@ def _corrections(question: Question, context: Context, fresh: Iterator[str]) -> 
     if own is None or not question.tools:
         yield _says("assistant", cut_text(context.previous, _QUOTED) or "(no reply)")
     elif own.after == context.last_number:  # else it is in the history, with the calls that ran
-        refused = Turn(own, (None,) * len(own.calls))
+        refused = Turn(own)
         yield from _as_it_came(refused, sent_back(own, context.by, fresh))
     lines = [f"- {each.message} {each.form}".rstrip() for each in request.corrections]
     yield _says("user", "\n".join(["Your reply was not accepted:", *lines]))

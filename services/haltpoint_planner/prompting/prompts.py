@@ -11,9 +11,9 @@ from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint_planner.exchange import Prompt
 from haltpoint_planner.own_messages import Own
 from haltpoint_planner.prompting.context import Context, Question
-from haltpoint_planner.prompting.conversation import messages
+from haltpoint_planner.prompting.conversation import joined, messages
 from haltpoint_planner.prompting.plan import bounds, plan
-from haltpoint_planner.prompting.results import filled, frame
+from haltpoint_planner.prompting.results import DATA, fill
 from haltpoint_planner.prompting.steps import answer, due_turn, free_turn, routing_turn
 from haltpoint_planner.prompting.tool_forms import form_of
 from haltpoint_planner.prompting.turns import place_of
@@ -43,15 +43,10 @@ def build(context: Context) -> Prompt:
     most = context.room * _SIGNS
     context = replace(context, owned=_newest(context, most // _PART))
     question = _question(context)
-    frames = list(map(frame, context.receipts))
     forms = list(map(form_of, question.tools.values()))
-    parts = [*map(len, frames), *(form.weight for form in forms)]
-    # All but tools and results, with what a provider keeps in its own messages.
-    said = [question.system, question.task, question.last, question.schema, context.previous]
-    history = [context.findings, context.request.corrections]
-    calls = [(receipt.tool, receipt.arguments) for receipt in context.receipts]
-    own = [each.message for each in context.owned.values()]
-    room = most - len(repr([said, history, calls, own])) - sum(parts)
+    spoken = list(messages(question, context))
+    sizes = [len(repr(message)) - len(message.get(DATA, "")) for message in spoken]
+    room = most - sum([*sizes, len(repr(question.schema)), *(form.weight for form in forms)])
     if room < 0:
         raise HaltpointError(
             DOES_NOT_FIT,
@@ -61,11 +56,10 @@ def build(context: Context) -> Prompt:
             "Use a model with a larger context (HALTPOINT_MODEL__CONTEXT), or give the task fewer "
             "tools",
         )
-    receipts = filled(context.receipts, frames, room)
-    spoken = messages(question, context, receipts)
+    fill(spoken, room)
     tools = tuple(form.native for form in forms)
     force = question.is_due and context.is_strict and bool(tools)
-    return Prompt(spoken, tools, force, question.schema)
+    return Prompt(tuple(joined(spoken)), tools, force, question.schema)
 
 
 def _question(context: Context) -> Question:

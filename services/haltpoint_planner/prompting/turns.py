@@ -1,13 +1,10 @@
 """Which receipts are of which message of the model. Pure."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
-from msgspec import Struct
-
-from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.results import NextAction
 from haltpoint.contracts.tools import ASK_HUMAN
 from haltpoint_planner.own_messages import Own, arguments_of
@@ -18,96 +15,68 @@ _ANOTHER: Final = "?"
 _ASKS: Final = frozenset({NextAction.CLARIFICATION_NEEDED, NextAction.CONFIRMATION_NEEDED})
 
 
-class Turn(Struct, frozen=True):
+@dataclass
+class Turn:
     """One message of the model, and what became of its calls."""
 
     own: Own
     """The message as its provider has it."""
-    results: tuple[Receipt | None, ...]
-    """The receipt of each call, in the order of the calls; None: it did not run."""
+    results: dict[int, Receipt] = field(default_factory=dict)
+    """The receipts of its calls, by their places; a call without one did not run."""
 
-    @property
-    def ran(self) -> list[Receipt]:
-        """The receipts that there are."""
-        return list(filter(None, self.results))
-
-    @property
-    def texts(self) -> Iterator[str]:
-        """What became of each call. One before a call that ran did not wait for its turn: it was
-        refused.
+    def take(self, receipt: Receipt) -> bool:
+        """Whether the receipt is of a call: of those without one, first of one with its arguments,
+        which may have been changed since. Equal calls have theirs in order.
         """
-        for place, receipt in enumerate(self.results):
-            if receipt is not None:
-                yield receipt.text
-            else:
-                why = "refused" if any(self.results[place:]) else self.why_not
-                yield f"not started: {why}"
+        given = json.loads(receipt.arguments or "{}")
+        calls = dict(enumerate(self.own.calls))
+        free = [place for place in calls if place not in self.results]
+        places = [place for place in free if calls[place]["function"]["name"] == receipt.tool]
+        places.sort(key=lambda place: arguments_of(calls[place]) != given)
+        self.results.update(dict.fromkeys(places[:1], receipt))
+        return bool(places)
 
-    @property
-    def why_not(self) -> str:
-        """Why the calls behind the last one that ran did not run."""
-        if not self.ran:
+    def why_not(self, place: int) -> str:
+        """Why the call at this place did not run. One before a call that ran did not wait for its
+        turn: it was refused.
+        """
+        if not self.results:
             return "refused, see below"
-        last = max(self.ran, key=lambda receipt: receipt.number)
+        if place < max(self.results):
+            return "refused"
+        last = max(self.results.values(), key=lambda receipt: receipt.number)
         if last.outcome.error is not None:
             return "the call before it failed"
         asks = last.tool == ASK_HUMAN or last.outcome.next_action in _ASKS
         return "a person was asked" if asks else "one action per turn"
 
 
-def turns_of(receipts: Sequence[Receipt], owned: Mapping[str, Own]) -> Iterator[Turn]:
+def turns_of(receipts: Sequence[Receipt], owned: Mapping[str, Own]) -> list[Turn]:
     """The turns of all steps, in the order of the receipts. `owned` are the messages that are kept,
     by the local ids of their thoughts; a receipt that is of no call of one is a turn alone.
     """
-    thoughts: dict[str, dict[int, str]] = {}
-    for name in sorted(owned, key=place_of):
-        step = name.rpartition(".t")[0]
-        # Of those that follow the same action the last was acted on.
-        thoughts.setdefault(step, {})[owned[name].after] = name
-    for name, group in groupby(receipts, key=lambda receipt: _before(receipt, thoughts)):
-        if name:
-            yield from _turns(owned[name], group)
-        else:
-            yield from map(_alone, group)
-
-
-def _turns(own: Own, receipts: Iterable[Receipt]) -> Iterator[Turn]:
-    """The turn of a message, then the receipts that are of none of its calls. Equal calls have
-    theirs in order.
-    """
-    results: dict[int, Receipt] = {}
-    strays: list[Turn] = []
+    # Of those that follow the same action the last was acted on.
+    said = {
+        (_step_of(name), owned[name].after): owned[name] for name in sorted(owned, key=place_of)
+    }
+    turns: dict[object, Turn] = {}
     for receipt in receipts:
-        places = [place for place in _places_of(receipt, own.calls) if place not in results]
-        if places:
-            results[places[0]] = receipt
-        else:
-            strays.append(_alone(receipt))
-    if results:
-        yield Turn(own, tuple(map(results.get, range(len(own.calls)))))
-    yield from strays
+        before = [(receipt.step_id, number) for number in reversed(range(receipt.number))]
+        place = next(filter(said.__contains__, before), None)
+        turn = turns.setdefault(place, Turn(said[place])) if place else None
+        if turn is None or not turn.take(receipt):
+            turns[object()] = _alone(receipt)
+    return [turn for turn in turns.values() if turn.results]
 
 
 def _alone(receipt: Receipt) -> Turn:
     function = {"name": receipt.tool, "arguments": receipt.arguments}
     message = {"tool_calls": [{"function": function}]}
-    return Turn(Own(_ANOTHER, 0, message), (receipt,))
+    return Turn(Own(_ANOTHER, 0, message), {0: receipt})
 
 
-def _places_of(receipt: Receipt, calls: Sequence[JsonObject]) -> list[int]:
-    """The calls of which this may be the receipt, those with its arguments first: they may have
-    been changed since.
-    """
-    given = json.loads(receipt.arguments or "{}")
-    places = [place for place, call in enumerate(calls) if call["function"]["name"] == receipt.tool]
-    return sorted(places, key=lambda place: arguments_of(calls[place]) != given)
-
-
-def _before(receipt: Receipt, thoughts: Mapping[str, Mapping[int, str]]) -> str:
-    """The thought of the last message before an action; empty where none is kept."""
-    names = thoughts.get(receipt.step_id, {})
-    before = [after for after in names if after < receipt.number]
-    return names[max(before)] if before else ""
+def _step_of(thought: str) -> str:
+    return thought.rpartition(".t")[0]
 
 
 def place_of(thought: str) -> tuple[int, int]:

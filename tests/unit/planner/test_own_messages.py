@@ -108,26 +108,34 @@ def test_each_message_has_the_receipts_of_its_calls() -> None:
     first, second = own(called("find"), called("find", number="c2")), own(called("send"), after=2)
     receipts = [receipt(1), receipt(2), receipt(3, "send")]
     turns = list(turns_of(receipts, {"s.t1.1": first, "s.t2.1": second, "other.t1.1": own()}))
-    assert turns == [Turn(first, tuple(receipts[:2])), Turn(second, tuple(receipts[2:]))]
+    assert turns == [Turn(first, dict(enumerate(receipts[:2]))), Turn(second, {0: receipts[2]})]
 
 
 def test_of_several_attempts_the_last_one_was_acted_on() -> None:
     refused, taken = own(called("send")), own(called("find"))
     ran = receipt(1)
-    assert list(turns_of([ran], {"s.t1.2": taken, "s.t1.1": refused})) == [Turn(taken, (ran,))]
+    assert list(turns_of([ran], {"s.t1.2": taken, "s.t1.1": refused})) == [Turn(taken, {0: ran})]
+
+
+def test_a_message_is_there_once_when_another_step_ran_beside_it() -> None:
+    said, other = own(called("find"), called("send", number="c2")), own(called("find"))
+    beside = Receipt("b", "find", "{}", OK, "{}", number=1)
+    receipts = [receipt(1), beside, receipt(2, "send")]
+    turns = turns_of(receipts, {"s.t1.1": said, "b.t1.1": other})
+    assert turns == [Turn(said, {0: receipts[0], 1: receipts[2]}), Turn(other, {0: beside})]
 
 
 def test_equal_arguments_go_together_whatever_the_order() -> None:
     said = own(called("find", '{"name": "Ann"}'), called("find", '{"name": "Bob"}', "c2"))
     bob = receipt(1, arguments='{"name":"Bob"}')
-    assert list(turns_of([bob], {"s.t1.1": said})) == [Turn(said, (None, bob))]
+    assert list(turns_of([bob], {"s.t1.1": said})) == [Turn(said, {1: bob})]
 
 
 def test_what_no_call_of_the_message_did_stands_alone() -> None:
     given = receipt(1, "by_hand")
     (turn,) = turns_of([given], {"s.t1.1": own(called("find"))})
-    assert (turn.ran, sent_back(turn.own, ":a", fresh_ids())["tool_calls"]) == (
-        [given],
+    assert (turn.results, sent_back(turn.own, ":a", fresh_ids())["tool_calls"]) == (
+        {0: given},
         [called("by_hand", number="call00001")],
     )
 
@@ -142,7 +150,7 @@ def test_what_no_call_of_the_message_did_stands_alone() -> None:
 )
 def test_a_call_that_did_not_run_says_why(outcome: Any, why: str) -> None:
     said = own(called("find"), called("send", number="c2"))
-    assert Turn(said, (receipt(1, outcome=outcome), None)).why_not == why
+    assert Turn(said, {0: receipt(1, outcome=outcome)}).why_not(1) == why
 
 
 def test_long_thoughts_leave_the_prompt_from_the_oldest_on() -> None:

@@ -20,9 +20,9 @@ from haltpoint.contracts.work.thoughts import Correction, ThoughtKind, Violation
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.testing.conversation import Conversation
 from haltpoint_planner.exchange import Prompt
-from haltpoint_planner.prompting import prompts
+from haltpoint_planner.prompting import prompts, results
 from haltpoint_planner.prompting.context import Context, Receipt
-from haltpoint_planner.prompting.results import filled, frame, shortened
+from haltpoint_planner.prompting.results import shortened
 from haltpoint_planner.prompting.tool_forms import call_schema, form_of
 from tests.support.builders import OK, asks, failed, owing
 
@@ -83,7 +83,9 @@ def receipt(
 
 
 def shown(receipts: list[Receipt], room: int = 9_000) -> list[str]:
-    return [each.text for each in filled(receipts, list(map(frame, receipts)), room)]
+    spoken = list(map(results.shown, receipts))
+    results.fill(spoken, room)
+    return [message["content"] for message in spoken]
 
 
 def text(prompt: Prompt) -> str:
@@ -210,13 +212,13 @@ def test_c5_step_prompts_show_a_result_and_a_stop_in_exactly_the_form_of_real_on
 
 
 def test_b6_results_have_the_same_keys_in_the_same_order_whatever_happened() -> None:
-    results = [
+    receipts = [
         receipt(),
         receipt(failed()),
         receipt(asks("a", "b")),
         receipt(OK, {}, tool="send_message"),
     ]
-    keys = [list(json.loads(each)) for each in shown(results)]
+    keys = [list(json.loads(each)) for each in shown(receipts)]
     assert (
         keys
         == [
