@@ -93,13 +93,13 @@ class Partitions:
     async def _share(self) -> None:
         here = self._here
         partitions = here.topology.partitions
-        found = await presence.alive(here.redis, here.topology)
-        executors = {told["instance"] for told in found if told["name"] == Party.EXECUTOR.value}
-        fair = math.ceil(partitions / len(executors | {here.instance}))
         for partition in list(self._held):
             if not await self._take(partition):
                 _log.warning("the lease was lost", partition=partition)
                 await self._stop(partition)
+        found = await presence.alive(here.redis, here.topology)
+        executors = {told["instance"] for told in found if told["name"] == Party.EXECUTOR.value}
+        fair = math.ceil(partitions / len(executors | {here.instance}))
         while len(self._held) > fair:
             await self._give_up(next(reversed(self._held)))
         # Beginning at a place of its own, so that two that start together do not race for each
@@ -128,7 +128,7 @@ class Partitions:
         executor = Executor(partition, self._parts, clock)
         # The clock is right before the first decision: the test kit may have moved it.
         await self._fire_due(partition, clock)
-        subscription = await self._here.subscribe(
+        subscription = self._here.subscribe(
             self._here.topology.stream(partition, Stream.EVENTS),
             GROUP[Stream.EVENTS].value,
             executor.handle,

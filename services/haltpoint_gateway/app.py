@@ -30,7 +30,7 @@ from haltpoint.runtime.streams.connection import AutoPipeline, Functions
 from haltpoint.runtime.streams.pauses import Pauses
 from haltpoint.runtime.streams.refused import RefusedForNow, try_to_write
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
-from haltpoint.runtime.streams.topology import Topology, make_group
+from haltpoint.runtime.streams.topology import Topology, make_groups
 from haltpoint.runtime.views.feeds import Feeds
 from haltpoint.runtime.views.history import History
 from haltpoint.runtime.views.queues import read_queues
@@ -82,7 +82,7 @@ async def run(settings: Settings, beside: tuple[str, ...] = ()) -> None:
             policy = digest_of(settings.policy_file)
             note_policy = partial(gateway.audit.note_policy, policy, here.instance)
             here.every(_HOUR, note_policy, "policy")
-            await _listen(here, gateway)
+            _listen(here, gateway)
             where = settings.gateway
             app = behind_proxy(make_api(gateway), where)
             http = HttpServer(app, where.host, where.port, names=settings.own_names)
@@ -151,11 +151,11 @@ async def _miss(gateway: Gateway, partition: int) -> None:
     await gateway.recovery.miss(partition, gateway.store.accepted_in(partition))
 
 
-async def _listen(here: service.Service, gateway: Gateway) -> None:
+def _listen(here: service.Service, gateway: Gateway) -> None:
     path = gateway.settings.escalation_handler
     handler = EscalationHandler.load(path) if path else None
     requests = RequestsHandler(here.redis, gateway, handler)
-    await _subscribe(here, Stream.HUMANS, GROUP[Stream.HUMANS], requests)
+    _subscribe(here, Stream.HUMANS, GROUP[Stream.HUMANS], requests)
     feed.listen(here, gateway.watchers)
 
 
@@ -170,19 +170,19 @@ async def _announce(here: service.Service, gateway: Gateway, public_url: str) ->
         raise HaltpointError("HP-006", "no notice can be sent", why, fix)
     notifier = Notifier(here.redis, gateway, rules, public_url)
     ticks = {rule.name: partial(notifier.deliver, rule, channel_of(rule)) for rule in rules}
-    await _subscribe(here, "facts", NOTICES, notifier)
+    groups = dict.fromkeys(here.topology.keys("facts"), NOTICES)
+    await reach(here.url, partial(make_groups, here.redis, groups))
+    _subscribe(here, "facts", NOTICES, notifier)
     for name, deliver in ticks.items():
         here.every(_NOTICES, deliver, f"notices {name}")
 
 
-async def _subscribe(
+def _subscribe(
     here: service.Service, stream: str, group: str, handler: RequestsHandler | Notifier
 ) -> None:
     """Hand what comes in a stream of each partition to a handler."""
-    for partition in range(here.topology.partitions):
-        key = here.topology.key(partition, stream)
-        await reach(here.url, partial(make_group, here.redis, key, group))
-        await here.subscribe(
+    for key in here.topology.keys(stream):
+        here.subscribe(
             key, group, handler.handle, max_records=_BATCH, on_exhausted=handler.exhausted
         )
 

@@ -54,7 +54,7 @@ async def run(settings: Settings) -> None:
         here.every(LOOK, partial(handler.stop_cancelled, slots), "cancelled chains")
         for number in range(settings.partitions):
             stream = here.topology.stream(number, Stream.PLANS)
-            await here.subscribe(
+            here.subscribe(
                 stream,
                 GROUP[Stream.PLANS].value,
                 slots.handle,

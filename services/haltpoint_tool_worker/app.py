@@ -169,14 +169,14 @@ class _Reading:
                     subscription.resume()
             if queue not in paused and queue not in self.read:
                 self.read[queue] = [
-                    await self._subscribe(queue, partition)
+                    self._subscribe(queue, partition)
                     for partition in range(self.here.topology.partitions)
                 ]
 
-    async def _subscribe(self, queue: str, partition: int) -> Subscription:
+    def _subscribe(self, queue: str, partition: int) -> Subscription:
         stream = self.here.topology.stream(partition, Stream.TOOLS, queue)
         handlers = self.handlers
-        return await self.here.subscribe(
+        return self.here.subscribe(
             stream,
             GROUP[Stream.TOOLS].value,
             handlers.handle,

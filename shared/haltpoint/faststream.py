@@ -43,7 +43,7 @@ from haltpoint.contracts.public_facts import (
 from haltpoint.contracts.strict_json import fault_in
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.config.errors import HaltpointError
-from haltpoint.runtime.streams.topology import Topology, make_group
+from haltpoint.runtime.streams.topology import Topology, make_groups
 
 __all__ = [
     "ChainCancelled",
@@ -223,5 +223,4 @@ async def _make_groups(
         raise HaltpointError(
             error.code, error.what, error.why, "Correct facts(..., partitions=...)"
         ) from None
-    for stream in streams:
-        await make_group(cast("Any", redis), stream, group)
+    await make_groups(cast("Any", redis), dict.fromkeys(streams, group))

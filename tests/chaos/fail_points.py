@@ -50,14 +50,14 @@ def install(actor: str) -> None:
     recorder = Recorder(Path(os.environ["CHAOS_HISTORY"]), actor)
     subscribe, call = Service.subscribe, AutoPipeline.call
 
-    async def subscribe_and_pass(
+    def subscribe_and_pass(
         self: Service, stream: str, group: str, handler: Handler, **more: Any
     ) -> Subscription:
         async def pass_on(entries: list[Entry]) -> None:
             passing("read")
             await handler(entries)
 
-        return await subscribe(self, stream, group, pass_on, **more)
+        return subscribe(self, stream, group, pass_on, **more)
 
     def call_and_pass(
         self: AutoPipeline, *args: Argument, read: Callable[[Any], Any] | None = None

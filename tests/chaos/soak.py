@@ -10,7 +10,7 @@ import random
 import signal
 import time
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any, Final
 
@@ -124,26 +124,24 @@ class Soak:
 
     async def _serving(self) -> list[Child]:
         alive = await presence.alive(self.system.redis, self.system.topology)
-        pids = {int(one["instance"].split("-")[-2]) for one in alive}
+        pids = {one["pid"] for one in alive}
         return [child for child in self.children if child.pid in pids and child.code is None]
 
     async def trouble(self) -> None:
         """One misfortune after the other."""
-        kinds: tuple[tuple[Callable[[], Awaitable[None]], int], ...] = (
-            (self._stop, 3),
-            (self._copy, 6),
-            (self._poison, 3),
-            (self._crash_server, 1),
-            (self._refuse, 2),
-            (self._cut, 3),
-            (self._lose_replies, 4),
-            (self._slow, 2),
-        )
+        kinds = {
+            self._stop: 3,
+            self._copy: 6,
+            self._poison: 3,
+            self._crash_server: 1,
+            self._refuse: 2,
+            self._cut: 3,
+            self._lose_replies: 4,
+            self._slow: 4,
+        }
         while True:
             await asyncio.sleep(self.chance.uniform(0.3, 1.5))
-            (kind,) = self.chance.choices(
-                [kind for kind, _ in kinds], [weight for _, weight in kinds]
-            )
+            (kind,) = self.chance.choices([*kinds], [*kinds.values()])
             self.troubles[kind.__name__.strip("_")] += 1
             with suppress(*LOST):
                 await kind()
@@ -242,10 +240,12 @@ class Soak:
 
     async def _slow(self) -> None:
         """Late by more than a lease at times, and each connection by itself: what was sent first
-        comes second.
+        comes second. For a moment, as all else: a start takes a dozen replies, one after the other.
         """
-        latest = self.system.settings.executor_lease * self.chance.choice((0, 0.05, 0.3, 1.2))
-        self.network.slow(latest)
+        settings = self.system.settings
+        self.network.slow(settings.executor_lease * self.chance.choice((0.05, 0.3, 1.2)))
+        await asyncio.sleep(settings.lease * self.chance.uniform(0.5, 2))
+        self.network.slow(0)
 
     def _streams(self) -> list[str]:
         topology = self.system.topology

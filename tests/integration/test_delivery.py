@@ -11,7 +11,7 @@ from prometheus_client import REGISTRY
 
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.streams.delivery import Alone, Entry, Subscription, at_once, hand_back
-from haltpoint.runtime.streams.topology import PREFIX, make_group
+from haltpoint.runtime.streams.topology import PREFIX, make_groups
 from tests.support import wait_until
 
 Redis = Any  # redis-py's hints say what any protocol version may answer
@@ -43,7 +43,7 @@ class Reader:
 
     async def renew_group(self, stream: str, group: str) -> None:
         self.lost.append(group)
-        await make_group(self.redis, stream, group)
+        await make_groups(self.redis, {stream: group})
 
     async def dead_letter(self, entry: Entry) -> None:
         self.exhausted.append(entry)
@@ -79,7 +79,7 @@ async def subscribed(
         alone=alone,
     )
     try:
-        await subscription.start()
+        subscription.start()
         yield subscription
     finally:
         await subscription.stop()

@@ -333,10 +333,10 @@ async def test_a_partition_whose_reader_did_not_start_is_tried_again(
 ) -> None:
     subscribe, refused = Service.subscribe, iter(range(2))
 
-    async def subscribe_at_last(here: Service, *about: Any, **how: Any) -> Subscription:
+    def subscribe_at_last(here: Service, *about: Any, **how: Any) -> Subscription:
         if next(refused, None) is not None:
             raise ConnectionError("the server went away just now")
-        return await subscribe(here, *about, **how)
+        return subscribe(here, *about, **how)
 
     monkeypatch.setattr(Service, "subscribe", subscribe_at_last)
     async with executing(bed), working(bed):

@@ -30,7 +30,7 @@ from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import GatewaySettings, LimitSettings
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.service.http import HttpServer
-from haltpoint.runtime.streams.topology import make_group
+from haltpoint.runtime.streams.topology import make_groups
 from haltpoint_gateway.notices.notifier import GROUP
 from tests.integration.gateway.conftest import ADMIN, System, running
 from tests.support import wait_until
@@ -226,8 +226,7 @@ async def test_a_fact_that_a_gateway_took_before_it_died_is_announced_by_the_nex
     system: System, server: EmbeddedServer, tmp_path: Path
 ) -> None:
     receiver, keys = Receiver(), [system.topology.key(part, "facts") for part in range(2)]
-    for key in keys:
-        await make_group(system.redis, key, GROUP)
+    await make_groups(system.redis, dict.fromkeys(keys, GROUP))
     request = await system.asked()
     taken = await system.redis.xreadgroup(GROUP, "dead", dict.fromkeys(keys, ">"))
     assert taken

@@ -6,6 +6,7 @@
 not vital.
 """
 
+import asyncio
 import time
 from collections.abc import Awaitable, Iterable
 from typing import Any, Final
@@ -46,15 +47,19 @@ async def examine(
     """Look at everything, in this order, also at what `who`, a service, may do. Raises redis-py's
     errors when the server goes away meanwhile.
     """
-    looks = [await _look_at(server, settings) for server in await primaries(redis)]
-    functions = await _vital("functions", "HP-014", library.check(redis))
+    looks, test_clock, functions, deployment = await asyncio.gather(
+        asyncio.gather(*(_look_at(server, settings) for server in await primaries(redis))),
+        _test_clock(redis, settings.profile, topology),
+        _vital("functions", "HP-014", library.check(redis)),
+        _vital("deployment", "HP-016", topology.fits(redis)),
+    )
     return [
         *(min(alike, key=lambda check: check.ok) for alike in zip(*looks, strict=True)),
         _encryption(settings.profile, url),
-        await _test_clock(redis, settings.profile, topology),
+        test_clock,
         functions,
         *([await _rights(redis, topology, who, url)] if functions.ok else ()),
-        await _vital("deployment", "HP-016", topology.fits(redis)),
+        deployment,
     ]
 
 
@@ -68,7 +73,9 @@ async def _rights(redis: Redis, topology: Topology, who: str, url: str) -> Check
 
 async def _look_at(server: Redis, settings: Settings) -> list[Check]:
     """The checks of one server; of the nodes of a cluster the first that fails one is told."""
+    before = time.time()
     info = await server.info("everything")
+    clock = _clock(before, int(info["server_time_usec"]) / 1e6)
     policy = str(info.get("maxmemory_policy", "noeviction"))
     eviction = Check(
         "eviction",
@@ -81,7 +88,7 @@ async def _look_at(server: Redis, settings: Settings) -> list[Check]:
     return [
         eviction,
         await _durability(server, settings, info),
-        await _clock(server),
+        clock,
     ]
 
 
@@ -115,7 +122,8 @@ async def _durability(redis: Redis, settings: Settings, info: dict[str, Any]) ->
     profile, wanted = settings.profile, settings.durability
     aof = bool(int(info.get("aof_enabled", 0)))
     replicas = int(info.get("connected_slaves", 0))
-    always = aof and await _config(redis, "appendfsync") == "always"
+    asks = aof and (wanted == "always" or profile == "strict")
+    always = asks and await _config(redis, "appendfsync") == "always"
     if wanted == "always":
         ok = always
         fix = "Set on the server: appendonly yes and appendfsync always"
@@ -155,12 +163,8 @@ def _encryption(profile: str, url: str) -> Check:
     )
 
 
-async def _clock(redis: Redis) -> Check:
-    before = time.time()
-    seconds, micros = await redis.time()
-    after = time.time()
-    server = int(seconds) + int(micros) / 1e6
-    off = max(before - server, server - after, 0.0) * 1000
+def _clock(before: float, server: float) -> Check:
+    off = max(before - server, server - time.time(), 0.0) * 1000
     return Check(
         "clock",
         "HP-017",
@@ -172,12 +176,15 @@ async def _clock(redis: Redis) -> Check:
 
 
 async def _test_clock(redis: Redis, profile: str, topology: Topology) -> Check:
-    moved = [key for key in topology.keys("clock") if await redis.exists(key)]
+    pipeline = redis.pipeline(transaction=False)
+    for key in topology.keys("clock"):
+        pipeline.exists(key)
+    moved = sum(await pipeline.execute())
     return Check(
         "test clock",
         "HP-019",
         profile == "dev" or not moved,
-        f"the test clock is set in {len(moved)} of {topology.partitions} partitions",
+        f"the test clock is set in {moved} of {topology.partitions} partitions",
         "timers and deadlines would fire at the wrong time",
         "Use another server, or delete the keys hp:{p}:clock",
         vital=True,

@@ -2,7 +2,7 @@
 
     async def run(settings: Settings) -> None:
         async with service.running(Party.EXECUTOR, settings) as here:  # connected, checked
-            await here.subscribe(stream, group, handler, ...)
+            here.subscribe(stream, group, handler, ...)
             await here.serve()  # "started"; returns when asked to stop
             ...  # drain: finish or hand back, in bounded time
 
@@ -45,11 +45,10 @@ from haltpoint.runtime.streams.delivery import (
     Handler,
     Subscription,
     at_once,
-    group_lost,
 )
 from haltpoint.runtime.streams.refused import MISSING, RefusedForNow
 from haltpoint.runtime.streams.tasks import end
-from haltpoint.runtime.streams.topology import Topology, make_group
+from haltpoint.runtime.streams.topology import Topology, make_groups
 
 HEARTBEAT: Final = 1.0
 """Seconds from one heartbeat to the next."""
@@ -105,7 +104,7 @@ class Service:
         silent = time.monotonic() - self._last_heartbeat
         return self._ready and silent < presence.GONE_AFTER
 
-    async def subscribe(
+    def subscribe(
         self,
         stream: str,
         group: str,
@@ -134,7 +133,7 @@ class Service:
             has_lease=has_lease,
             alone=alone,
         )
-        await subscription.start()
+        subscription.start()
         self._subscriptions.append(subscription)
         return subscription
 
@@ -250,13 +249,17 @@ class Service:
 
     async def _renew_group(self, stream: str, group: str) -> None:
         """Make a consumer group that is gone anew, and what else may be gone with it."""
-        lost = group_lost(stream, group)
-        _log.error(lost.what, code=lost.code, why=lost.why, fix=lost.fix)
+        _log.error(
+            f"the consumer group {group} of {stream} is gone",
+            code="HP-020",
+            why="the server was flushed, or came back with an older copy of its data",
+            fix="It is made anew; haltpoint recover show shows the loss",
+        )
         _, tag, name = stream.split(":", 2)
         await self.recovery.lose_group(int(tag[1:-1]), name)
         try:
             await self.topology.restore(self.redis)
-            await make_group(self.redis, stream, group)
+            await make_groups(self.redis, {stream: group})
         except HaltpointError as error:
             self.fail(error)
 

@@ -40,7 +40,8 @@ async def reach(url: str, ask: Callable[[], Awaitable[T]]) -> T:
             attempts=None,
             timeout=None,
             wait_initial=0.05,
-            wait_max=2.0,
+            wait_max=1.0,
+            wait_jitter=0.1,
         ):
             with attempt:
                 try:

@@ -44,7 +44,6 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError, ResponseError
 
 from haltpoint.contracts.catalogue import Stream
-from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.observability import logs, metrics
 from haltpoint.runtime.streams.broker import POLL_MS, UNREACHABLE
 from haltpoint.runtime.streams.connection import AutoPipeline
@@ -82,16 +81,6 @@ process takes now: 0 when it has something else in hand.
 async def at_once(_: Callable[[], Awaitable[bool]]) -> AsyncGenerator[int]:
     """The `Alone` of a batch consumer: its handler works on one batch at a time anyway."""
     yield 1
-
-
-def group_lost(stream: str, group: str) -> HaltpointError:
-    """The report of a vanished group (R10)."""
-    return HaltpointError(
-        "HP-020",
-        f"the consumer group {group} of {stream} is gone",
-        "the server was flushed, or came back with an older copy of its data",
-        "It is made anew; haltpoint recover show shows the loss",
-    )
 
 
 @dataclass(eq=False)
@@ -132,31 +121,22 @@ class Subscription:
         longest = POLL_MS / 1000 + 6
         self._reading = AutoPipeline(self.redis, patience=math.inf, timeout=longest)
 
-    async def start(self) -> None:
-        """Begin to read, as soon as the server is there.
-
-        Raises HaltpointError HP-020 when there is no such group.
-        """
-        try:
-            await self._reading.call("XPENDING", self.stream, self.group)
-        except ResponseError as error:
-            if "NOGROUP" in str(error):
-                raise group_lost(self.stream, self.group) from error
-            raise
-        await self._reap()
-        reader = asyncio.create_task(self._read_for_ever(), name=f"read {self.stream}")
-        reclaimer = asyncio.create_task(self._reclaim_for_ever(), name=f"reclaim {self.stream}")
-        self._tasks = [reader, reclaimer]
+    def start(self) -> None:
+        """Begin to read, as soon as the server is there."""
+        self._tasks = [
+            asyncio.create_task(self._read_for_ever(), name=f"read {self.stream}"),
+            asyncio.create_task(self._reclaim_for_ever(), name=f"reclaim {self.stream}"),
+        ]
 
     async def _reap(self) -> None:
-        """Have readers forgotten that are gone for two leases; they are no reason not to start."""
+        """Have readers forgotten that are gone for two leases; they are no reason not to read."""
         partition, _, name = self.stream.partition("}:")
         events = f"{partition}}}:{Stream.EVENTS}"
         args = (name, self.group, str(2 * self.lease_ms))
         try:
-            reaped, *_ = await self._reading.call("FCALL", PREFIX + "reap", 1, events, *args)
-        except ResponseError as error:
-            _log.warning("old readers cannot be removed", stream=self.stream, reason=str(error))
+            reaped, *_ = await self.redis.fcall(PREFIX + "reap", 1, events, *args)
+        except (RedisError, OSError) as error:
+            _log.debug("old readers cannot be removed", stream=self.stream, reason=str(error))
             return
         if reaped:
             _log.debug("readers that are gone are removed", stream=self.stream, count=reaped)
@@ -230,6 +210,7 @@ class Subscription:
         return None
 
     async def _reclaim_for_ever(self) -> None:
+        await self._reap()
         while await self._may_read():
             try:
                 if await self._reclaim():

@@ -5,9 +5,10 @@ partition. The number of partitions is chosen once per deployment and kept in Re
 disagrees would look for chains where they are not, so it is refused.
 """
 
+import asyncio
 import re
 from binascii import crc_hqx
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from hashlib import sha256
 from importlib.resources import files
@@ -85,12 +86,14 @@ class Topology:
         """
         await redis.hsetnx(_DEPLOYMENT, "partitions", str(self.partitions))
         await self.fits(redis)
-        await redis.hset(_DEPLOYMENT, "rows", FORM)
         streams: list[tuple[Stream, str]] = [(Stream.TOOLS, queue) for queue in queues]
         streams += [(stream, "") for stream in Stream if stream is not Stream.TOOLS]
-        for partition in range(self.partitions):
-            for stream, queue in streams:
-                await make_group(redis, self.stream(partition, stream, queue), GROUP[stream])
+        groups = {
+            self.stream(partition, *each): GROUP[each[0]]
+            for each in streams
+            for partition in range(self.partitions)
+        }
+        await asyncio.gather(redis.hset(_DEPLOYMENT, "rows", FORM), make_groups(redis, groups))
 
     async def restore(self, redis: Redis) -> None:
         """Write down again that the deployment is ours, whose server has lost it while we ran."""
@@ -117,9 +120,9 @@ class Topology:
         """What was seen: the deployment is ours, or the server has no deployment yet. Raises
         HaltpointError as `ensure` does.
         """
-        stored = await redis.hget(_DEPLOYMENT, "partitions")
+        stored, form = await redis.hmget(_DEPLOYMENT, "partitions", "rows")
         self._compare(int(stored or self.partitions))
-        under_way = await self._of_another_form(redis)
+        under_way = 0 if form == FORM.encode() else await self._under_way(redis)
         if under_way:
             raise HaltpointError(
                 "HP-022",
@@ -139,10 +142,8 @@ class Topology:
                 f"Set HALTPOINT_PARTITIONS={partitions}",
             )
 
-    async def _of_another_form(self, redis: Redis) -> int:
-        """How many chains are under way whose rows another release wrote."""
-        if await redis.hget(_DEPLOYMENT, "rows") == FORM.encode():
-            return 0
+    async def _under_way(self, redis: Redis) -> int:
+        """How many chains are under way."""
         living = [status for status in ChainStatus if not status.final]
         pipeline = redis.pipeline(transaction=False)
         for partition in range(self.partitions):
@@ -151,13 +152,14 @@ class Topology:
         return sum(await pipeline.execute())
 
 
-async def make_group(redis: Redis, stream: str, group: str) -> None:
-    """A consumer group that begins with the stream, unless it is there."""
-    try:
-        await redis.xgroup_create(stream, group, id="0", mkstream=True)
-    except ResponseError as error:
-        if not str(error).startswith("BUSYGROUP"):
-            raise
+async def make_groups(redis: Redis, groups: Mapping[str, str]) -> None:
+    """The consumer group of each stream, which begins with it, unless it is there."""
+    pipeline = redis.pipeline(transaction=False)
+    for stream, group in groups.items():
+        pipeline.xgroup_create(stream, group, id="0", mkstream=True)
+    for reply in await pipeline.execute(raise_on_error=False):
+        if isinstance(reply, ResponseError) and not str(reply).startswith("BUSYGROUP"):
+            raise reply
 
 
 class EntryRef(Struct, frozen=True, gc=False):

@@ -42,6 +42,9 @@ class _Telling(AbstractConnection):
     def follow(self, link: Link) -> None:
         """After a link was opened to its server: that stays where it is."""
 
+    async def activate_maint_notifications_handling_if_enabled(self, *_: Any, **__: Any) -> None:
+        """Not here: it would be one more reply to wait for at each connect."""
+
     async def read_response(self, *args: Any, **options: Any) -> Any:
         """As redis-py does. Raises RefusedForNow too."""
         try:
