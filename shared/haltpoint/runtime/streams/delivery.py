@@ -123,10 +123,9 @@ class Subscription:
 
     def start(self) -> None:
         """Begin to read, as soon as the server is there."""
-        self._tasks = [
-            asyncio.create_task(self._read_for_ever(), name=f"read {self.stream}"),
-            asyncio.create_task(self._reclaim_for_ever(), name=f"reclaim {self.stream}"),
-        ]
+        reader = asyncio.create_task(self._read_for_ever(), name=f"read {self.stream}")
+        reclaimer = asyncio.create_task(self._reclaim_for_ever(), name=f"reclaim {self.stream}")
+        self._tasks = [reader, reclaimer]
 
     async def _reap(self) -> None:
         """Have readers forgotten that are gone for two leases; they are no reason not to read."""
@@ -134,12 +133,9 @@ class Subscription:
         events = f"{partition}}}:{Stream.EVENTS}"
         args = (name, self.group, str(2 * self.lease_ms))
         try:
-            reaped, *_ = await self.redis.fcall(PREFIX + "reap", 1, events, *args)
+            await self.redis.fcall(PREFIX + "reap", 1, events, *args)
         except (RedisError, OSError) as error:
             _log.debug("old readers cannot be removed", stream=self.stream, reason=str(error))
-            return
-        if reaped:
-            _log.debug("readers that are gone are removed", stream=self.stream, count=reaped)
 
     async def stop(self) -> None:
         """Read no more, let the running handlers end (5 s), hand back the entries that they never
