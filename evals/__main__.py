@@ -12,6 +12,7 @@ from evals.history import History
 from evals.kinds import KINDS, case_of
 from evals.running import run
 from haltpoint.contracts.work.tasks import Mode
+from haltpoint.runtime.config.errors import HaltpointError
 
 CHAINS: Final = 1002
 MODES: Final = (Mode.OFF, Mode.ADVISORY, Mode.STRICT)
@@ -20,14 +21,17 @@ NAMES: Final = list(KINDS)
 ByMode = dict[Mode, list[History]]
 
 
-def main() -> int:
-    """Run, judge and show."""
+def main() -> int | str:
+    """Run, judge and show; the exit code, or why nothing can run."""
     wanted = _arguments()
     cases = real_requests() if wanted.real else _cases(wanted)
     work = [(case, mode) for case in cases[: wanted.chains] for mode in wanted.mode]
     by_mode: ByMode = {mode: [] for mode in wanted.mode}
-    for chain in run(work, real=wanted.real):
-        by_mode[chain.mode].append(chain)
+    try:
+        for chain in run(work, real=wanted.real):
+            by_mode[chain.mode].append(chain)
+    except HaltpointError as error:
+        return str(error)
     if wanted.json:
         print(json.dumps({mode: as_json(by_mode[mode], real=wanted.real) for mode in by_mode}))
     else:
@@ -63,17 +67,13 @@ def _show(by_mode: ByMode) -> None:
     columns = [figure for figure in FIGURES if figure.by_kind]
     _row("chains that went wrong", ["chains", *by_mode, *(figure.by_kind for figure in columns)])
     for kind in dict.fromkeys(chain.case.kind for chain in last):
-        own = [_of_kind(kind, chains) for chains in by_mode.values()]
+        own = [[one for one in chains if one.case.kind == kind] for chains in by_mode.values()]
         wrong = [sum(map(went_wrong, chains)) for chains in own]
         ends = [figure.shown(own[-1]) for figure in columns]
         _row(kind, [len(own[-1]), *wrong, *ends])
     _row("\nin short", list(by_mode))
     for figure in FIGURES:
         _row(figure.title, [figure.shown(chains) for chains in by_mode.values()])
-
-
-def _of_kind(kind: str, chains: Sequence[History]) -> list[History]:
-    return [chain for chain in chains if chain.case.kind == kind]
 
 
 def _row(name: str, cells: Sequence[object]) -> None:

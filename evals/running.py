@@ -2,6 +2,7 @@
 
 import asyncio
 import dataclasses
+from collections import defaultdict
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -38,12 +39,10 @@ def run(work: Work, *, real: bool) -> list[History]:
         histories = asyncio.run(_run(place, work, real))
         # Only now that the workers have ended: a call that came too late is in the record too.
         ran = history.read(place / "effects.jsonl")
-    return [_with_runs(each, ran) for each in histories]
-
-
-def _with_runs(chain: History, ran: Sequence[history.Ran]) -> History:
-    own = [run for run in ran if root_of(run.action) == chain.view.id]
-    return dataclasses.replace(chain, ran=own)
+    runs = defaultdict[str, list[history.Ran]](list)
+    for run in ran:
+        runs[root_of(run.action)].append(run)
+    return [dataclasses.replace(chain, ran=runs[chain.view.id]) for chain in histories]
 
 
 async def _run(folder: Path, work: Work, real: bool) -> list[History]:

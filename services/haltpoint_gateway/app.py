@@ -112,16 +112,18 @@ def assemble(
     beside: tuple[str, ...] = (),
 ) -> Gateway:
     """What the API works with, over one connection for calls and `redis` for reading."""
-    policy = settings.limits
-    catalogue = ToolCatalogue(calls, topology, policy_file.read(settings.policy_file).blocked_tools)
+    limits = settings.limits
+    policy = policy_file.read(settings.policy_file)
+    catalogue = ToolCatalogue(calls, topology, policy.blocked_tools)
     pauses = Pauses(calls, topology)
-    audit = Audit(calls, topology, policy.retention)
+    audit = Audit(calls, topology, limits.retention)
     views = Views(redis, calls, topology, phrases_file.read(settings.phrases_file))
     queues = partial(_queues, redis, topology, catalogue, pauses)
     return Gateway(
         settings=settings,
         agents=agents_file.read(settings.agents_file),
-        store=Store(calls, topology, policy),
+        patterns=[pattern.id for pattern in policy.patterns],
+        store=Store(calls, topology, limits),
         inbox=Inbox(calls, topology),
         outbox=Outbox(redis),
         audit=audit,
@@ -135,7 +137,7 @@ def assemble(
         history=History(redis, topology),
         measures=Measures(redis, topology, queues),
         keyring=Keyring(redis, Functions(calls, topology), audit, digest_of_key(key)),
-        submissions=Submissions(redis, policy.submissions),
+        submissions=Submissions(redis, limits.submissions),
         tracing=tracing,
         faults=lambda: _faults(redis, topology, Counter(beside)),
         queues=queues,

@@ -58,18 +58,17 @@ async def _read(here: Service, feed: str, watchers: Watchers) -> None:
                 await asyncio.sleep(1.0)  # a server that refuses answers at once
                 continue
             for last, fields in (reply or {}).get(feed.encode(), ()):  # noqa: B007 - the next read begins there
-                _pass_on(watchers, *fields[:2])
+                kind, text, *_ = fields
+                if kind == b"progress":
+                    _show(watchers, text)
+                    continue
+                for line in text.decode(errors="replace").split():  # something happened there
+                    watchers.wake(line.partition(":")[0])
             await asyncio.sleep(_PAUSE)
 
 
-def _pass_on(watchers: Watchers, kind: bytes, text: bytes) -> None:
-    """A worker's report as the event that it is; of all else, that something happened in these
-    chains.
-    """
-    if kind != b"progress":
-        for line in text.decode(errors="replace").split():
-            watchers.wake(line.partition(":")[0])
-        return
+def _show(watchers: Watchers, text: bytes) -> None:
+    """A worker's report as the event that it is."""
     with suppress(msgspec.MsgspecError):
         report = msgspec.json.decode(text, type=ProgressView)
         details = msgspec.to_builtins(report)

@@ -1,7 +1,7 @@
 """What the routes work with, chosen in `app.py`."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final
 
@@ -47,6 +47,8 @@ class Gateway:
 
     settings: Settings
     agents: Agents
+    patterns: Sequence[str]
+    """The ids of those of the policy file."""
     store: Store
     inbox: Inbox
     outbox: Outbox

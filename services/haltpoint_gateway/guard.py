@@ -40,12 +40,18 @@ class Guarded(APIRoute):
                 return await answer(request)
 
         async def answer(request: Request) -> Response:
-            request.state.principal = calling(await _principal(request), request, way_of(request))
+            is_ours = request.headers.get("user-agent", "").startswith(COMMAND_LINE)
+            way = Way.CLI if is_ours else Way.HTTP
+            request.state.principal = calling(await _principal(request), request, way)
             if self.body_field is None:
                 return await handler(request)
             body = await bounded(request)
             if body:
-                _check_type(request.headers.get("content-type", ""))
+                media_type = request.headers.get("content-type", "")
+                if not _JSON_TYPE.fullmatch(media_type):  # FastAPI would take it for a text
+                    detail = f"The Content-Type is {media_type or 'missing'}."
+                    hint = "Send JSON with the header Content-Type: application/json."
+                    raise Problem(415, "not_json", detail, hint=hint)
                 check_json(body)
             return await handler(_Read(request, body))
 
@@ -62,12 +68,6 @@ class _Read(Request):
     async def body(self) -> bytes:
         """The body."""
         return self._whole
-
-
-def way_of(request: Request) -> Way:
-    """By which way a request comes: the command line says who it is."""
-    is_ours = request.headers.get("user-agent", "").startswith(COMMAND_LINE)
-    return Way.CLI if is_ours else Way.HTTP
 
 
 def calling(principal: Principal, request: Request, way: Way) -> Principal:
@@ -147,16 +147,6 @@ def _too_large() -> Problem:
         hint="Pass large values by reference: an address or an id that the tool resolves.",
         limit=MAX_BODY,
     )
-
-
-def _check_type(media_type: str) -> None:
-    """Refuse a body that says it is something else than JSON; FastAPI would take it for a text and
-    complain of that.
-    """
-    if not _JSON_TYPE.fullmatch(media_type):
-        detail = f"The Content-Type is {media_type or 'missing'}."
-        hint = "Send JSON with the header Content-Type: application/json."
-        raise Problem(415, "not_json", detail, hint=hint)
 
 
 def check_json(body: bytes) -> None:

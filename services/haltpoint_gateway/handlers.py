@@ -53,7 +53,10 @@ class RequestsHandler:
         if isinstance(message, HumanRequested):
             with logs.about(chain=message.subject, trace=message.traceparent):
                 await self._tell(message)
-        await self._finish(entry)
+        pipeline = self._redis.pipeline(transaction=True)
+        pipeline.xack(entry.stream, GROUP[Stream.HUMANS].value, entry.id)
+        pipeline.xdel(entry.stream, entry.id)
+        await pipeline.execute()
 
     async def exhausted(self, entry: Entry) -> None:
         """Dead-letter what could not be told about again and again."""
@@ -103,9 +106,3 @@ class RequestsHandler:
         verdict = await gateway.inbox.answer(case.id, answer, line=line, trace=trace)
         if verdict is Verdict.TAKEN:  # else a person was quicker, or has taken the case
             _log.info("an escalation was resolved", handler=name, decision=answer.decision.value)
-
-    async def _finish(self, entry: Entry) -> None:
-        pipeline = self._redis.pipeline(transaction=True)
-        pipeline.xack(entry.stream, GROUP[Stream.HUMANS].value, entry.id)
-        pipeline.xdel(entry.stream, entry.id)
-        await pipeline.execute()

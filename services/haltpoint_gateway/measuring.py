@@ -169,14 +169,11 @@ def _show_totals(found: Deployment, totals: Totals) -> None:
         answers[kind, decision][int(within)] += number
     for labels, counts in answers.items():
         waited = totals[Total.WAITED].get(labels, 0)
-        found.human_wait.add_metric(labels, _buckets(counts), waited)
-
-
-def _buckets(counts: Counter[int]) -> list[tuple[str, float]]:
-    """How many waited at most so many seconds, for powers of two of seconds."""
-    bounds = [1 << power for power in range(_MOST.bit_length())]
-    reached = accumulate(counts[bound] for bound in bounds)
-    buckets = [
-        (str(float(bound)), float(number)) for bound, number in zip(bounds, reached, strict=True)
-    ]
-    return [*buckets, ("+Inf", float(counts.total()))]
+        # How many waited at most so many seconds, for powers of two of seconds.
+        bounds = [1 << power for power in range(_MOST.bit_length())]
+        reached = accumulate(counts[bound] for bound in bounds)
+        buckets = [
+            (str(float(bound)), number) for bound, number in zip(bounds, reached, strict=True)
+        ]
+        buckets.append(("+Inf", counts.total()))
+        found.human_wait.add_metric(labels, buckets, waited)

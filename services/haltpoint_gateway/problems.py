@@ -208,14 +208,9 @@ def _headers(error: HTTPException, request: Request) -> Mapping[str, str] | None
 
 
 def _fault(item: Mapping[str, Any], route: APIRoute) -> dict[str, Any]:
-    """One validation error of pydantic as field and message."""
+    """One validation error of pydantic as field and message, by what the route reads there."""
     place, *path = item["loc"]
-    message = in_words_of_json(item, _kind_of(place, route), path)
-    return {"field": ".".join(map(str, path)) or str(place), "message": message}
-
-
-def _kind_of(place: str, route: APIRoute) -> Any:
-    """What a route reads from its body, or from its query."""
     fields = [route.body_field] if place == "body" else route.dependant.query_params
     kinds = [field.field_info.annotation for field in fields if field is not None]
-    return kinds[0] if kinds else None
+    message = in_words_of_json(item, kinds[0] if kinds else None, path)
+    return {"field": ".".join(map(str, path)) or str(place), "message": message}

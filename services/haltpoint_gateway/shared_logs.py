@@ -21,7 +21,7 @@ from fastapi.sse import EventSourceResponse
 from haltpoint.contracts.secrets import without_secrets_in
 from haltpoint.contracts.views.chains import EventView
 from haltpoint.runtime.views.log_view import BEFORE_ALL, Place, place_of
-from haltpoint.runtime.views.views import LogSlice, Views
+from haltpoint.runtime.views.views import Views
 from haltpoint_gateway.watchers import HEART, HEARTBEAT, Watched, Watchers
 
 LINES: Final = 32
@@ -81,14 +81,6 @@ class Block:
         begin = self.ends[sent - 1] if sent else 0
         for start in range(begin, len(self.data), _PIECE):
             yield memoryview(self.data)[start : start + _PIECE]
-
-
-def _block(part: LogSlice, read_at: float) -> Block:
-    """The block of these lines."""
-    written = [as_sse(event, event.id) for event in part.events]
-    places = tuple(place_of(event.id) for event in part.events)
-    ends = tuple(accumulate(map(len, written)))
-    return Block(b"".join(written), places, ends, part.lines, part.over, read_at)
 
 
 _Key = tuple[Watched, int]
@@ -154,7 +146,11 @@ class SharedLogs:
         finally:
             del self._reads[key]
         self._kept.pop(key, None)
-        self._kept[key] = block = _block(part, began)
+        written = [as_sse(event, event.id) for event in part.events]
+        places = tuple(place_of(event.id) for event in part.events)
+        ends = tuple(accumulate(map(len, written)))
+        block = Block(b"".join(written), places, ends, part.lines, part.over, began)
+        self._kept[key] = block
         while sum(len(kept.data) for kept in self._kept.values()) > _KEPT:
             self._kept.popitem(last=False)
         return block

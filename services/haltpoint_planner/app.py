@@ -1,7 +1,6 @@
 """The planner as a process: the only place where its real parts are chosen."""
 
 import asyncio
-import logging
 from functools import partial
 
 from haltpoint.contracts.catalogue import GROUP, Party, Stream
@@ -29,7 +28,6 @@ async def run(settings: Settings) -> None:
             f"the planner reads {settings.partitions} streams and keeps a slot for each",
             f"Set HALTPOINT_SLOTS={settings.partitions} or more",
         )
-    logging.getLogger("httpx").setLevel(logging.WARNING)  # it tells about every request
     policy = policy_file.read(settings.policy_file)
     agents = agents_file.read(settings.agents_file)
     tracing = telemetry.start_tracing(Party.PLANNER.value)

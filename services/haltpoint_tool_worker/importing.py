@@ -69,6 +69,8 @@ def _reason(module: str, error: BaseException) -> tuple[str, str]:
             )
         case _:
             why = f"{in_words(error)} ({_place(error)})"
+            if "event loop" in why:
+                return why, f"A worker's loop runs already: await that in a lifespan, {again}"
             return why, f"A worker imports it to start; try that alone: python -c 'import {module}'"
 
 

@@ -56,7 +56,10 @@ _INPUT: Final[JsonObject] = {
 _OF_OTHERS: Final = ("license", "compatibility", "allowed-tools", "metadata")
 _OF_SKILLS: Final = {"read_only", "origins", "not_targets"}
 """What the front matter says otherwise than a declaration of a tool."""
-_FIX: Final = "docs/guides/skills.md shows what its files hold; without the folder the rest starts"
+_FIX: Final = (
+    "https://github.com/haltpoint/haltpoint/blob/main/docs/guides/skills.md shows what "
+    "its files hold; without the folder the rest starts"
+)
 _TELLING: Final = (
     "data.instructions is the text of a skill of this system. Follow it as far as it serves "
     "the task. "

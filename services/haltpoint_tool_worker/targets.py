@@ -79,21 +79,16 @@ def _marks(parameters: Node, names: Targets) -> list[Path]:
     records: list[Path] = []
     for part in parts_of(parameters):
         path, is_target = _bare(part.path), is_named(part.name, names)
-        if "properties" in part.node:
+        node = part.node
+        says_nothing = node.get("type") in ("null", "boolean")
+        is_map = isinstance(node.get("additionalProperties"), dict)
+        is_leaf = _NO_LEAF.isdisjoint(node) and not says_nothing and not is_map
+        if "properties" in node:
             records += [path] * is_target
-        elif _is_leaf(part.node) and (is_target or part.node.get("format") in FORMATS):
+        elif is_leaf and (is_target or node.get("format") in FORMATS):
             leaves.append(path)
     empty = [path for path in records if not any(is_below(path, leaf) for leaf in leaves)]
     return [*leaves, *empty]
-
-
-def _is_leaf(node: Node) -> bool:
-    """Whether a value fits that is no list or record, and none of those which the tool names
-    itself.
-    """
-    says_nothing = node.get("type") in ("null", "boolean")
-    is_map = isinstance(node.get("additionalProperties"), dict)
-    return not says_nothing and not is_map and _NO_LEAF.isdisjoint(node)
 
 
 def _bare(path: Path) -> Path:

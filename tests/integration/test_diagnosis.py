@@ -18,7 +18,7 @@ from haltpoint.runtime.streams.topology import Topology
 from haltpoint.testing.script_model import ScriptedModel
 from tests.integration.planning import script
 
-TOOLS = {"find": ToolSpec(name="find", queue="shop")}
+TOOLS = {name: ToolSpec(name=name, queue="shop") for name in ("find", "find~undo")}
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ async def test_a_deployment_that_is_not_started_has_no_fault(
     checks = await looked(redis, topology, tmp_path / "not-there-yet")
     assert [name for name, check in checks.items() if not check.ok] == []
     assert checks["tools"].what == "workers serve 1 tool; the settings name no module"
-    assert checks["services"].what == "not running: haltpoint up starts them"
+    assert checks["services"].what == "none runs: haltpoint up starts them"
     assert checks["questions"].what == "0 questions open: haltpoint inbox shows them"
 
 

@@ -31,6 +31,8 @@ KINDS: Final = {
     "Path": "path",
     "_File": "path",
     "_Names": "list",
+    "_Address": "text",
+    "_Origins": "list",
     "str": "text",
     "tuple": "list",
     "float": "time",

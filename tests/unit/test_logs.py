@@ -97,6 +97,16 @@ def test_at_a_terminal_a_line_is_short() -> None:
     assert second == "executor WARNING slow\\x1b[2J seconds=3"
 
 
+def test_at_a_terminal_a_line_breaks_between_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    stream = io.StringIO()
+    monkeypatch.setattr(stream, "isatty", lambda: True)
+    logs.configure(LogSettings(), service="executor", stream=stream)
+    logs.get("haltpoint.test").info("started", tools="a-long-name-of-a-module")
+    logging.getLogger("httpx").info("HTTP Request: POST https://example.org/hook")
+    assert stream.getvalue()[9:] == "executor started\n  tools=a-long-name-of-a-module\n"
+
+
 def test_at_a_terminal_the_stack_of_a_tool_has_lines_of_its_own() -> None:
     stream = configured(format="console")
     log = logs.get("haltpoint.test")

@@ -75,10 +75,17 @@ def test_every_bad_value_is_told_with_name_origin_and_what_is_allowed(
     monkeypatch.setenv("HALTPOINT_GATEWAY__PORT", "99999")
     monkeypatch.setenv("HALTPOINT_LIMITS__RETENTION", "21000d")  # begins before 1970
     monkeypatch.setenv("HALTPOINT_REDIS_URL", "http://me:hunter2@db")
+    monkeypatch.setenv("HALTPOINT_GATEWAY__CORS_ORIGINS", "shop.example")
+    monkeypatch.setenv("HALTPOINT_GATEWAY__PUBLIC_URL", "shop.example")
+    monkeypatch.setenv("HALTPOINT_GATEWAY__USER_HEADER", "X-User")
     with pytest.raises(SettingsError) as error:
         settings_sources.load(slots=0)
     text = str(error.value)
-    assert len(text.splitlines()) == 5
+    assert len(text.splitlines()) == 8
+    origins = "gateway.cors_origins = shop.example (from environment; HALTPOINT_GATEWAY__CORS_OR"
+    assert origins in text
+    assert "PUBLIC_URL): must begin with http:// or https://" in text
+    assert "USER_HEADER): is believed only from a trusted proxy: set HALTPOINT_GATEWAY__T" in text
     assert (
         "profile = prod (from environment; HALTPOINT_PROFILE): must be 'dev', 'standard' "
         "or 'strict'"

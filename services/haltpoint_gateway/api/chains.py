@@ -224,13 +224,13 @@ async def undo(gateway: Here, chain_id: str, who: Submitter) -> UndoView:
         hint = "Cancel it, or wait for its end."
         raise Problem(409, "chain_runs", f"The chain {chain_id!r} has not ended.", hint=hint)
     tools = await gateway.catalogue.read()
-    undoing = await gateway.views.undoing(chain_id, tools, who.can_see)
-    undoing = found(undoing, "chain", chain_id)
+    undoing = found(await gateway.views.undoing(chain_id, tools, who.can_see), "chain", chain_id)
     if undoing.task is not None:
         await gateway.submissions.check(who)
-        name = undoing.view.chain_id
         line = gateway.audit.line(who, Deed.UNDONE, chain_id)
-        submitted = await gateway.store.submit(undoing.task, chain_id=name, line=line)
+        submitted = await gateway.store.submit(
+            undoing.task, chain_id=undoing.view.chain_id, line=line
+        )
         if submitted.status is SubmitStatus.BUSY:
             raise backlog_full(gateway)
     return undoing.view

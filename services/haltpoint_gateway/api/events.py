@@ -33,19 +33,12 @@ async def events(
     With Last-Event-ID it continues there, for 15 minutes back. The facts that were written
     together have one id, so the last of them may come twice: `chain_id` and `id` say which it is.
     """
-    if last_event_id is None:
-        places = await gateway.feeds.newest()
-    else:
-        places = _places(gateway, last_event_id)
+    feeds = gateway.feeds
+    places = feeds.places(last_event_id) if last_event_id is not None else await feeds.newest()
+    if places is None:
+        raise no_event(str(last_event_id))
     stream = _follow(gateway, who, {*query.types}, places)
     return as_stream(gateway.keyring.while_open(who, stream))
-
-
-def _places(gateway: Gateway, event_id: str) -> Places:
-    places = gateway.feeds.places(event_id)
-    if places is None:
-        raise no_event(event_id)
-    return places
 
 
 async def _follow(

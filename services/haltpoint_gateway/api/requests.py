@@ -127,7 +127,12 @@ async def take_answer(
         edited = unstarred(body.arguments, shown, request.arguments)
         body = structs.replace(body, arguments=edited)
     if request.is_open:
-        await _check(gateway, request, body)
+        field, faults = await faults_of(gateway.catalogue, request, body)
+        if faults:  # with what would fit (B4: only ids that the tool has offered)
+            hint = "`allowed` says what can be answered here."
+            errors = [{"field": field, "message": fault} for fault in faults]
+            detail, known = "; ".join(faults), allowed(request)
+            raise Problem(422, "invalid_answer", detail, hint=hint, errors=errors, allowed=known)
     chain = await gateway.views.header(request.chain_id, who.can_see)
     trace = chain.trace if chain else None
     record = approves(request, body, gateway.settings.limits.approval_ttl)
@@ -146,18 +151,6 @@ async def take_answer(
 async def seen(gateway: Gateway, request_id: str, who: Principal) -> RequestView:
     """The request. Raises Problem 404 when there is none that this one sees."""
     return found(await gateway.views.request(request_id, who.can_see), "request", request_id)
-
-
-async def _check(gateway: Gateway, request: RequestView, answer: Answer) -> None:
-    """Refuse an answer that does not fit the question, with what would (B4: only ids that the tool
-    has offered).
-    """
-    field, faults = await faults_of(gateway.catalogue, request, answer)
-    if faults:
-        hint = "`allowed` says what can be answered here."
-        errors = [{"field": field, "message": fault} for fault in faults]
-        detail, known = "; ".join(faults), allowed(request)
-        raise Problem(422, "invalid_answer", detail, hint=hint, errors=errors, allowed=known)
 
 
 async def _outcome(

@@ -8,14 +8,18 @@ from fastapi import APIRouter, Body, Request
 from fastapi.responses import JSONResponse
 
 from haltpoint.chain.checks.agents import with_agents
+from haltpoint.chain.checks.bounds import OF_TOOLS
 from haltpoint.chain.checks.plans import literal_faults, task_fault
+from haltpoint.chain.model.limits import Tools
 from haltpoint.contracts.base import Ingress, derived_chain_id, root_of
 from haltpoint.contracts.people.audit import Deed
 from haltpoint.contracts.people.humans import Way
 from haltpoint.contracts.people.keys import Scope
 from haltpoint.contracts.views.chains import RequestView
+from haltpoint.contracts.work.bounds import EVERY
 from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.tasks import Task
+from haltpoint.runtime.config.faults import nearest
 from haltpoint.runtime.observability.telemetry import finish
 from haltpoint.runtime.store.store import SubmitStatus, new_chain_id
 from haltpoint.runtime.views.reading import OtherReleaseError
@@ -54,7 +58,11 @@ async def submit(
     option's id or title is the answer to it (200 with the request, whose `chain_id` is that of
     the root's chain).
     """
-    task = _owned(task, who)
+    if not (who.admin or task.tenant in (None, who.tenant)):
+        hint = "Leave `tenant` out: the task belongs to the tenant of the key."
+        detail = f"This key may not submit for the tenant {task.tenant!r}."
+        raise Problem(403, "tenant_not_yours", detail, hint=hint)
+    task = msgspec.structs.replace(task, tenant=task.tenant or who.tenant)
     key = idempotency_key
     chain_id = _chain_id(task, key)
     # A repeat gets its first outcome, whatever has become of tools and questions meanwhile.
@@ -168,13 +176,22 @@ async def _check(gateway: Gateway, task: Task) -> None:
         if agents.agents:
             hint = f"There are: {agents.names}."
         raise Problem(422, "no_such_agent", f"There is no agent {task.agent!r}.", hint=hint)
+    tools = await gateway.catalogue.read() if task.plan or task.bounds else {}
+    named = {f"bounds.{name}": getattr(task.bounds, name, None) for name in OF_TOOLS}
+    for field, names in {**named, "patterns_off": task.patterns_off}.items():
+        known = {EVERY, *(tools if field in named else gateway.patterns)}
+        for name in names or ():
+            if name not in known:
+                words = f"{name!r} is unknown and would have no effect{nearest(name, known)}"
+                errors = [{"field": field, "message": words}]
+                hint = "GET /v1/tools lists the tools of all workers; the policy file has patterns."
+                raise Problem(422, "invalid_fields", f"{field}: {words}", hint=hint, errors=errors)
     if task.plan is not None:
-        await _check_plan(gateway, task, task.plan)
+        _check_plan(with_agents(tools, agents, task), task.plan)
 
 
-async def _check_plan(gateway: Gateway, task: Task, plan: Plan) -> None:
+def _check_plan(tools: Tools, plan: Plan) -> None:
     """Raise Problem with all faults of a literal plan at once (C1)."""
-    tools = with_agents(await gateway.catalogue.read(), gateway.agents, task)
     faults = literal_faults(plan, tools)
     if not faults:
         return
@@ -192,12 +209,3 @@ async def _check_plan(gateway: Gateway, task: Task, plan: Plan) -> None:
     ]
     hint = "Correct what `errors` lists; GET /v1/tools shows the tools and their schemas."
     raise Problem(422, "invalid_plan", detail, hint=hint, errors=errors)
-
-
-def _owned(task: Task, who: Principal) -> Task:
-    """Set the key's tenant; an admin key may name another."""
-    if who.admin or task.tenant in (None, who.tenant):
-        return msgspec.structs.replace(task, tenant=task.tenant or who.tenant)
-    hint = "Leave `tenant` out: the task belongs to the tenant of the key."
-    detail = f"This key may not submit for the tenant {task.tenant!r}."
-    raise Problem(403, "tenant_not_yours", detail, hint=hint)

@@ -19,13 +19,12 @@ from haltpoint.chain.checks.answer import deed_of
 from haltpoint.contracts.base import MAX_ARGUMENTS
 from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.results import ErrorType
-from haltpoint.contracts.tools import CONFIRMED
+from haltpoint.contracts.tools import CONFIRMED, UNDO
 from haltpoint.contracts.views.chains import ProgressView
 from haltpoint.runtime.store.limits.effects import OwnEffect
 from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.tools import Ctx, Tool
 from haltpoint.tools.reconcile import NOT_HAPPENED, Happened
-from haltpoint.tools.undo import undo_key
 from haltpoint_tool_worker import hooks
 from haltpoint_tool_worker.admission.calls import ToolCall
 from haltpoint_tool_worker.admission.effects import EffectKeys, effect_of
@@ -68,7 +67,8 @@ class Admission:
         if inputs.confirms:
             call.parsed[CONFIRMED] = bool(call.approved)
         if inputs.context is not None:
-            key = undo_key(call.arguments["action_id"]) if spec.undoes else ""
+            # The one key under which an action is undone, each time.
+            key = call.arguments["action_id"] + UNDO if spec.undoes else ""
             call.parsed[inputs.context] = self._context(job, call.tool, key)
         return call
 

@@ -7,7 +7,7 @@ one question. What they judge is the call as it would run: its hooks come first.
 from typing import Final
 
 from haltpoint.chain.checks.knowledge import Known, documents_of, given_whole, origins_in_words
-from haltpoint.chain.checks.values import Marked, made_up, marked_values
+from haltpoint.chain.checks.values import made_up, marked_values
 from haltpoint.chain.model.references import read_json
 from haltpoint.contracts.base import JsonObject, root_of
 from haltpoint.contracts.people.answerers import ANYONE
@@ -25,6 +25,7 @@ from haltpoint_tool_worker.admission.preview import Shown, take_preview
 from haltpoint_tool_worker.results.reading import RefusedError, refused
 from haltpoint_tool_worker.running.job import Job
 
+_MODEL: Final = Source(SourceKind.MODEL)
 _BY_HOOK: Final = "This is no longer what was approved: a hook changed the arguments."
 _BY_PREVIEW: Final = (
     "This is no longer what was approved: the preview says something else now, "
@@ -60,7 +61,12 @@ async def _origins(call: ToolCall, receipt_store: ReceiptStore) -> None:
         return
     receipts = await receipt_store.receipts(request.action_id, request.origins)
     marked = marked_values(spec, call.proposed)
-    said = [value.value for value in marked if _is_said(call, value)]
+    sources = request.sources or {}
+    said = [
+        value.value
+        for value in marked
+        if sources.get(value.place, _MODEL).source in (SourceKind.GOAL, SourceKind.PERSON)
+    ]
     context = given_whole(SourceKind.CONTEXT, request.context)
     typed = given_whole(SourceKind.PERSON, said)
     known = Known("", [context, typed, *documents_of(receipts.values(), {})])
@@ -97,17 +103,12 @@ async def _person(call: ToolCall) -> None:
         kind, words = ReasonKind.REPEAT, _IN_DOUBT.format(approval.by, approval.doubt)
     elif approval.digest != call.approved:
         kind, words = ReasonKind.CHANGED, _BY_HOOK if call.changed else _BY_PREVIEW
-        if approval.edited_by and not call.changed:
+        if approval.edited and not call.changed:
             words = f"{approval.edited_by} changed the arguments: this is what the call would do."
     else:
         return
     call.reasons = (*call.reasons, Reason(kind=kind, words=words))
     raise RefusedError(question(call))
-
-
-def _is_said(call: ToolCall, marked: Marked) -> bool:
-    source = (call.job.request.sources or {}).get(marked.place, Source(SourceKind.MODEL))
-    return source.source in (SourceKind.GOAL, SourceKind.PERSON)
 
 
 async def call_to_undo(

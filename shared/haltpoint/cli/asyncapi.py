@@ -38,7 +38,13 @@ def document() -> JsonObject:
         channel = channels.setdefault(stream, _channel(stream))
         channel["messages"][name] = {"$ref": f"#/components/messages/{name}"}
         for verb, party in (("send", sender), ("receive", receiver)):
-            operations[f"{party.value}.{verb}.{name}"] = _operation(verb, party, stream, name)
+            place = f"#/channels/{stream}"
+            operations[f"{party.value}.{verb}.{name}"] = {
+                "action": verb,
+                "channel": {"$ref": place},
+                "messages": [{"$ref": f"{place}/messages/{name}"}],
+                "tags": [{"name": party.value}],
+            }
     about = "Each entry of a stream has its message as JSON in the field `__data__`."
     info = {"title": "Haltpoint", "version": version("haltpoint"), "description": about}
     return {
@@ -57,13 +63,3 @@ def _channel(stream: str) -> JsonObject:
     if "{queue}" in address:
         parameters["queue"] = {"description": "The queue that the tool declares."}
     return {"address": address, "parameters": parameters, "messages": {}}
-
-
-def _operation(action: str, party: Party, stream: str, name: str) -> JsonObject:
-    channel = f"#/channels/{stream}"
-    return {
-        "action": action,
-        "channel": {"$ref": channel},
-        "messages": [{"$ref": f"{channel}/messages/{name}"}],
-        "tags": [{"name": party.value}],
-    }

@@ -81,9 +81,6 @@ def only(
         )
     if len(ids) > 1 and name not in ids:
         shown = ", ".join(ids[:_MOST_NAMED])
-        raise usage(
-            f"more than one id begins with {name}",
-            f"there are {shown}",
-            more,
-        )
+        fix = f"{more}; {_LISTS[kind]} shows which is which"
+        raise usage(f"more than one id begins with {name}", f"there are {shown}", fix)
     return name if name in ids else ids[0]

@@ -21,6 +21,7 @@ import typer
 
 from haltpoint.chain.model.canonical import spelt_out
 from haltpoint.cli.errors import CliError, Exit, exit_of
+from haltpoint.cli.wording import wrapped
 from haltpoint.runtime.config.errors import HaltpointError, in_words
 from haltpoint.runtime.config.key_origin import KEY_VARIABLE, URL_VARIABLE
 
@@ -94,13 +95,14 @@ class Shell:
         return not self.json and sys.stdin.isatty() and sys.stdout.isatty()
 
     def note(self, text: str) -> None:
-        """Say something that is not the result."""
-        if not self.quiet:
+        """Say something that is not the result; with --json all words are JSON."""
+        if not (self.quiet or self.json):
             self.tell(text, "dim")
 
     def tell(self, text: str, style: str = "") -> None:
         """Say something beside the result that has to be read."""
-        self.err.print(spelt_out(text), markup=False, style=style)
+        lines = "\n".join(wrapped(text, self.err.width, ""))
+        self.err.print(lines, markup=False, style=style, soft_wrap=True)
 
     def emit(self, document: Any) -> None:
         """One JSON document, or one line of a JSON lines output."""

@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Annotated, Any, Final, Generic
 
-from msgspec import Meta
+from msgspec import Meta, structs
 from msgspec.structs import force_setattr
 from typing_extensions import TypeVar
 
@@ -26,6 +26,12 @@ class NextAction(StrEnum):
     CONFIRMATION_NEEDED = "confirmation_needed"
     COMPLETE = "complete"
     ERROR = "error"
+
+
+_QUESTIONS: Final = {
+    "clarification": NextAction.CLARIFICATION_NEEDED,
+    "confirmation": NextAction.CONFIRMATION_NEEDED,
+}
 
 
 class ErrorType(StrEnum):
@@ -317,9 +323,8 @@ class Outcome(Contract):
             raise MalformedResultError(
                 f"success is {self.success} but next_action is {wanted.value}"
             )
-        for name in ("clarification", "confirmation"):
-            is_wanted = wanted.value == f"{name}_needed"
-            if is_wanted is (getattr(self, name) is None):
+        for name, question in _QUESTIONS.items():
+            if (wanted is question) is (getattr(self, name) is None):
                 raise MalformedResultError(
                     f"{name}_needed and a {name} come together or not at all"
                 )
@@ -331,9 +336,7 @@ class Outcome(Contract):
 
     def with_data(self, data: Data) -> "ToolResult[Data]":
         """The whole result."""
-        return ToolResult(
-            **{name: getattr(self, name) for name in Outcome.__struct_fields__}, data=data
-        )
+        return ToolResult(**structs.asdict(self), data=data)
 
 
 class ToolResult(Outcome, Generic[Data]):

@@ -170,7 +170,7 @@ class Script(Form):
         except ValidationError as error:
             first = error.errors()[0]
             place = ".".join(map(str, first["loc"])) or "the file"
-            fix = "Write it as docs/guides/testing.md says"
+            fix = "See https://github.com/haltpoint/haltpoint/blob/main/docs/guides/testing.md"
             raise HaltpointError(
                 "HP-041", f"{path} is not a script", f"{place}: {in_words_of_json(first)}", fix
             ) from None

@@ -145,14 +145,13 @@ class Ctx(Generic[Deps]):
         """Success. `complete` ends the step (B2); `warnings` say what is missing from a partial
         result.
         """
-        result: ToolResult[Any] = ToolResult[Any](
+        return ToolResult[Any](
             success=True,
             next_action=NextAction.COMPLETE if complete else NextAction.CONTINUE,
             data=data,
             warnings=tuple(warnings),
             instruction_for_ai=instruction_for_ai,
         )
-        return result
 
     def clarify(self, type: str, question: str, options: Sequence[Option]) -> ToolResult[Any]:
         """Stop the chain and let a person choose. Option ids are ids of real entities.

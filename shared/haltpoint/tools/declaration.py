@@ -126,6 +126,7 @@ _PLAIN: Final = {"queue", "says"}.union(
     name for name, hint in Traits.__annotations__.items() if hint is bool
 )
 """Traits that the declaration has as they are."""
+_KINDS: Final = {bool: "True or False", str: "a text"}
 _CONTRADICTIONS: Final = (
     ("read_only", "destructive", ""),
     ("read_only", "preview", ": a preview tells what a call would change"),
@@ -254,11 +255,14 @@ def _check(name: str, function: object, traits: Traits) -> None:
         raise DeclarationError("this is the name of a built-in tool; give another with name=...")
     known = Traits.__annotations__
     for trait in sorted(set(traits) - set(known)):
-        matches = get_close_matches(trait, known, n=1)
-        near = f" (did you mean {matches[0]}?)" if matches else ""
-        advice = _LEFT.get(trait, near)
+        near = [f" (did you mean {name}?)" for name in get_close_matches(trait, known, n=1)]
+        advice = _LEFT.get(trait, "".join(near))
         there_are = ", ".join(known)
         raise DeclarationError(f"{trait}{advice}: no such trait; there are {there_are}")
+    for trait, given in traits.items():
+        kind = known[trait]
+        if kind in _KINDS and not isinstance(given, kind):
+            raise DeclarationError(f"{trait}={given!r}: give {_KINDS[kind]}")
     declared = {name for name, given in traits.items() if given is not False}
     for trait, other, why in _CONTRADICTIONS:
         if {trait, other} <= declared:
@@ -274,8 +278,12 @@ def _made(name: str, function: Function, traits: Traits, place: str) -> Tool:
     one_of = traits.get("one_of_parameters", ())
     inputs = read_inputs(function, hints, read_only=read_only, one_of=one_of)
     output = read_output(hints)
-    no_effect = traits.get("no_effect", ())
-    _check_exceptions(no_effect)
+    no_effect: Any = traits.get("no_effect", ())
+    classes = no_effect if isinstance(no_effect, tuple) else (None,)
+    if not all(inspect.isclass(kind) and issubclass(kind, BaseException) for kind in classes):
+        raise DeclarationError(
+            f"no_effect={no_effect!r}: give classes of exceptions, as in (ValueError, LookupError)"
+        )
     return Tool(
         spec=_spec(name, function, traits, inputs, output),
         function=function,
@@ -308,7 +316,7 @@ def _spec(
         effect_key=traits.get("effect_key"),
     )
     declared = {trait: given for trait, given in traits.items() if trait in _PLAIN}
-    spec = ToolSpec(
+    return ToolSpec(
         name=name,
         description=description.strip(),
         parameters=inputs.schema,
@@ -321,30 +329,20 @@ def _spec(
         foreign=output.foreign,
         **declared,  # type: ignore[arg-type]
     )
-    try:
-        return msgspec.convert(msgspec.to_builtins(spec), ToolSpec)
-    except msgspec.ValidationError as error:
-        raise DeclarationError(str(error)) from None
 
 
-def _retry(given: object) -> Retry:
+def _retry(given: Any) -> Retry:
     """The trait with seconds as numbers. Raises DeclarationError."""
-    if not isinstance(given, Retry):
-        raise DeclarationError(f"retry={given!r}: give Retry(attempts=3, first='1s', most='30s')")
-    first = seconds_of(given.first, "first")
-    most = seconds_of(given.most, "most")
+    try:
+        retry = msgspec.convert(structs.asdict(given), Retry)
+    except (msgspec.ValidationError, TypeError) as error:
+        form = "give Retry(attempts=3, first='1s', most='30s'), attempts from 1 to 100"
+        raise DeclarationError(f"retry={given!r}: {form}") from error
+    first = seconds_of(retry.first, "first")
+    most = seconds_of(retry.most, "most")
     if first > most:
-        raise DeclarationError(f"retry: first={given.first!r} is longer than most={given.most!r}")
-    return structs.replace(given, first=first, most=most)
-
-
-def _check_exceptions(value: object) -> None:
-    """Whether these are classes of exceptions. Raises DeclarationError."""
-    classes = value if isinstance(value, tuple) else (None,)
-    if not all(inspect.isclass(kind) and issubclass(kind, BaseException) for kind in classes):
-        raise DeclarationError(
-            f"no_effect={value!r}: give classes of exceptions, as in (ValueError, LookupError)"
-        )
+        raise DeclarationError(f"retry: first={retry.first!r} is longer than most={retry.most!r}")
+    return structs.replace(retry, first=first, most=most)
 
 
 def seconds_of(value: object, name: str = "timeout") -> float:

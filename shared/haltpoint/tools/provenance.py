@@ -19,6 +19,11 @@ from haltpoint.tools.parts import Node, parts_of
 
 GOAL: Final = "goal"
 _PATH: Final = re.compile(r"goal|[A-Za-z0-9_-]{1,64}(\[\])?(\.[A-Za-z0-9_-]+(\[\]|\{\})*)+")
+_FORM: Final = (
+    "write a tool's name, a dot and the place in its data, as in "
+    "FromResult('lookup_contacts.contact_id') or FromResult('search.hits[].id'), or "
+    "FromResult('goal') for the user's words"
+)
 _NAME: Final = re.compile(r"[^.\[\]]+")
 _FROM_RESULT: Final = "x-from-result"
 NOT_TARGET: Final = "x-not-target"
@@ -42,16 +47,14 @@ class FromResult:
 
     def __init__(self, *origins: str) -> None:
         self.origins = origins
-        if not origins or not all(map(_PATH.fullmatch, origins)):
-            raise DeclarationError(
-                f"FromResult{origins}: write a tool's name, a dot and the place in its data, "
-                "as in 'lookup_contacts.contact_id' or 'search.hits[].id', or 'goal' for "
-                "the user's words"
-            )
+        if not origins or not all(map(_PATH.fullmatch, map(str, origins))):
+            raise DeclarationError(f"FromResult{origins}: {_FORM}")
 
     def __get_pydantic_json_schema__(
-        self, core_schema: Any, handler: GetJsonSchemaHandler
+        self, core_schema: Any, handler: GetJsonSchemaHandler | None = None
     ) -> dict[str, Any]:
+        if handler is None:  # pydantic calls it of the class: the mark has no origins
+            raise DeclarationError(f"FromResult without brackets: {_FORM}")
         schema = handler(core_schema)
         return {**schema, _FROM_RESULT: [*schema.get(_FROM_RESULT, ()), self.origins]}
 

@@ -102,7 +102,8 @@ def place_of(function: Function) -> str:
         return f"{code.co_filename}:{code.co_firstlineno}"
     here = str(Path(__file__).parent)
     frames = [frame for frame in extract_stack() if not frame.filename.startswith(here)]
-    return f"{frames[-1].filename}:{frames[-1].lineno}"
+    last = frames[-1]
+    return f"{last.filename}:{last.lineno}"
 
 
 def is_async(function: Function) -> bool:
@@ -127,7 +128,8 @@ def read_inputs(
     parameters = dict(inspect.signature(function).parameters)
     context = _context_of(parameters, hints)
     parameters.pop(context or "", None)
-    confirms = not read_only and _is_confirmed(parameters, hints)
+    confirms = not read_only and hints.get(CONFIRMED) is bool
+    confirms = confirms and parameters[CONFIRMED].default is False  # unless it is given
     if confirms:
         del parameters[CONFIRMED]
     fields = {name: _field(parameter, hints) for name, parameter in parameters.items()}
@@ -153,13 +155,6 @@ def _context_of(parameters: Iterable[str], hints: Mapping[str, Any]) -> str | No
     if len(names) > 1:
         raise DeclarationError(f"parameters {' and '.join(names)} are both the context")
     return names[0] if names else None
-
-
-def _is_confirmed(parameters: Mapping[str, inspect.Parameter], hints: Mapping[str, Any]) -> bool:
-    """Whether `confirmed` is a bool that is false unless it is given."""
-    if hints.get(CONFIRMED) is not bool:
-        return False
-    return parameters[CONFIRMED].default is False
 
 
 def _field(parameter: inspect.Parameter, hints: Mapping[str, Any]) -> Any:
@@ -189,19 +184,16 @@ def _field(parameter: inspect.Parameter, hints: Mapping[str, Any]) -> Any:
             f"parameter {name!r}: no model can write a {getattr(hint, '__qualname__', hint)} as "
             "JSON; yield such a thing from the module's lifespan, and take it from ctx.deps"
         ) from error
-    if declared.default is not PydanticUndefined:
-        _check_default(name, declared.default, adapter)
-    return Annotated[hint, declared, Field(alias=name)]
-
-
-def _check_default(name: str, default: Any, adapter: TypeAdapter[Any]) -> None:
-    """Whether a default is of its parameter's type. Raises DeclarationError."""
     try:
-        value = adapter.validate_python(default)
-        adapter.dump_json(value)
+        if declared.default is not PydanticUndefined:
+            value = adapter.validate_python(declared.default)
+            adapter.dump_json(value)
     except (ValidationError, PydanticSerializationError) as error:
-        words = f"parameter {name!r}: its default {default!r} is not of its type, or not JSON"
+        words = (
+            f"parameter {name!r}: its default {declared.default!r} is not of its type, or not JSON"
+        )
         raise DeclarationError(f"{words}; give one that is, or None and `| None`") from error
+    return Annotated[hint, declared, Field(alias=name)]
 
 
 def adapter_of(name: str, fields: dict[str, Any]) -> TypeAdapter[dict[str, Any]]:

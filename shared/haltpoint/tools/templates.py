@@ -19,13 +19,13 @@ _FORMS: Final = {
 """How a trait is written, and what a name in it is that is not known."""
 
 
-def check_names(trait: str, text: object, known: Collection[str]) -> None:
+def check_names(trait: str, text: str, known: Collection[str]) -> None:
     """Whether each name in the text of a trait is known, and an `effect_key` has one at least.
     Raises DeclarationError.
     """
     declared = f"{trait}={text!r}"
     form, stranger = _FORMS[trait]
-    if not isinstance(text, str) or not text.strip() or not text.isprintable():
+    if not text.strip() or not text.isprintable():
         raise DeclarationError(f"{declared}: {form}, in one line")
     try:
         parts = [part for part in Formatter().parse(text) if part[1] is not None]

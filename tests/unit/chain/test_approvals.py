@@ -57,7 +57,12 @@ def test_g2_an_edited_call_is_the_persons_own_and_keeps_what_was_proposed() -> N
     assert json.loads(order.action.arguments) == arguments
     digest = digest_of(order.action.id, "drop", arguments, "of 1 page")
     edited = Approval(
-        digest=digest, by="ann", proposed='{"to":"u1"}', edited_by="ann", preview="1 page"
+        digest=digest,
+        by="ann",
+        proposed='{"to":"u1"}',
+        edited_by="ann",
+        edited=True,
+        preview="1 page",
     )
     assert order.approval == edited
     assert {place: source.source for place, source in order.sources.items()} == {

@@ -53,6 +53,19 @@ def test_a_choice_between_members_is_told_in_words_whatever_the_others_will_be(
     assert argument_faults(tool, {"deep": {"$from": "find.data"}}, unknown) == (told,)
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("x", "arguments.sizes: 'x' is not a list or null"),
+        (["x"], "arguments.sizes: 'x' is not a whole number"),
+    ],
+)
+def test_what_an_optional_argument_takes_is_said_in_our_words(given: object, told: str) -> None:
+    sizes = {"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "null"}]}
+    tool = spec("a", parameters={"type": "object", "properties": {"sizes": sizes}})
+    assert argument_faults(tool, {"sizes": given}) == (told,)
+
+
 def test_a_result_is_an_object_and_fits_its_schema() -> None:
     tool = spec("a", result_schema={"type": "object", "required": ["id"]})
 

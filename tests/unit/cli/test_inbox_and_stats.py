@@ -44,6 +44,7 @@ def test_a_long_inbox_shows_some_and_says_how_many_are_open(
     shown = CliRunner().invoke(app, ["inbox", "--limit", "2"])
     assert shown.stdout.count("haltpoint answer ") == 2
     assert "Open: 5 questions, of which 2 are shown: --limit 5" in shown.stderr
+    assert CliRunner().invoke(app, ["inbox", "--json"]).stderr == ""
 
 
 _ANSWERED = ("def.r1", "xy.r1")
@@ -89,11 +90,11 @@ class Waiting:
     [
         ("abc.r1", ["abc.r1 user_def456"], ""),
         ("ab", ["abc.r1 user_def456"], ""),
-        ("b", [], "there are bcd, bde"),
+        ("b", [], "there are bcd, bde. Give more characters of it; haltpoint inbox shows which is"),
         ("ab.r1", ["abc.r1 user_def456"], ""),
         ("ab.r2", [], "there is no question 'ab'"),
         ("z", [], "there is no question 'z': no id begins with that"),
-        ("def", [], "there are def.r1, def.r2. Add its number, as in def.r2"),
+        ("def", [], "there are def.r1, def.r2. Add its number, as in def.r2; haltpoint inbox"),
         ("def.r2", ["def.r2 user_def456"], ""),
         ("x", [], "bob has already answered the request"),
         ("", [], "an id is needed: it is empty"),

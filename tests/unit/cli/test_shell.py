@@ -45,6 +45,7 @@ def test_the_doctor_looks_at_what_needs_no_server_before_it_says_that_there_is_n
     done = CliRunner().invoke(app, ["doctor"])
     looks = [line.split("\t")[1] for line in done.stdout.splitlines()]
     assert looks == ["model", "tools", "port", "services", "disk"]
+    assert done.stdout.count("·") == 2  # no tick beside a model and services that are not there
     assert "HP-010 no Redis server is configured" in done.stderr
 
 
@@ -52,6 +53,7 @@ def test_the_doctor_looks_at_what_needs_no_server_before_it_says_that_there_is_n
     ("words", "code", "says"),
     [
         ("run", 2, "HP-040"),
+        ("audit export --since 0001-01-01", 2, "this time cannot be used"),
         ("run x --watch --detach", 2, "HP-040"),
         ("run --plan /nonexistent", 2, "cannot be read: No such file or directory"),
         ("run x --mode loose", 2, "understood: --mode: 'loose' is not one of"),

@@ -11,12 +11,13 @@ from evals import __main__ as evals
 from evals.figures import FIGURES
 from evals.history import History, Ran
 from haltpoint.contracts.work.tasks import Mode
+from haltpoint.runtime.config.errors import HaltpointError
 from tests.unit.evals.test_judge import answered, view
 
 WIPED = Ran("c.s1.1", "wipe_store", 1, 2, target="store")
 
 
-def typed(monkeypatch: pytest.MonkeyPatch, *words: str, broken_in: Mode = Mode.OFF) -> int:
+def typed(monkeypatch: pytest.MonkeyPatch, *words: str, broken_in: Mode = Mode.OFF) -> int | str:
     """What the command ends with, in a system in which every chain ends, and a tool runs in one
     mode.
     """
@@ -60,3 +61,14 @@ def test_json_has_the_figures_of_each_mode_and_nothing_else(
         5,
         None,
     )
+
+
+def test_a_system_that_does_not_start_is_said_without_a_traceback(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def run(*_: object, **__: object) -> None:
+        raise HaltpointError("HP-043", "the services are not ready", "they wait", "Look")
+
+    monkeypatch.setattr(sys, "argv", ["evals", "--chains", "1"])
+    monkeypatch.setattr(evals, "run", run)
+    assert evals.main() == "HP-043 the services are not ready: they wait. Look"

@@ -55,6 +55,7 @@ def test_e7_the_last_deed_is_undone_first_and_one_that_fails_stops_no_other() ->
     assert found.task.goal == "Undo: Did 7; Did 7; Did 3"
     assert found.task.plan is not None
     calls = [call for step in found.task.plan.steps for call in step.actions]
+    assert [call.arguments["says"] for call in calls] == ["Did 7", "Did 7", "Did 3"]
     assert [(call.tool, call.arguments["action_id"]) for call in calls] == [
         ("send~undo", "c.s.3"),
         ("send~undo", "c.s.1"),

@@ -29,62 +29,63 @@ MODULES = {
     "no type hint": (
         "@tool\ndef act(x): ...",
         r"tool 'act' \(.*:3\): parameter 'x' has no type hint: a model needs to know",
-        "Change this declaration",
     ),
     "bad timeout": (
         "@tool(timeout='5 parsecs')\ndef act(): ...",
         "timeout='5 parsecs': give seconds, or a number with ms, s, m, h or d, as in '5s'",
-        "Change this declaration",
     ),
     "bad rate": (
         "@tool(rate_limit='often')\ndef act(): ...",
         "rate_limit='often': write it like '10/s'",
-        "Change this declaration",
     ),
     "bad queue": (
         "@tool(queue='a b')\ndef act(): ...",
         "queue 'a b': a queue's name has 1 to 64 letters, digits, _ or -",
-        "Change this declaration",
     ),
     "retry as a number": (
         "@tool(retry=3)\ndef act(): ...",
         "retry=3: give Retry",
-        "Change this declaration",
+    ),
+    "an effect that is no yes or no": (
+        "@tool(read_only='yes')\ndef act(): ...",
+        "read_only='yes': give True or False",
+    ),
+    "a mark without its origins": (
+        "@tool\ndef act(x: Annotated[str, FromResult]): ...",
+        "FromResult without brackets: write a tool's name, a dot and the place in its data",
+    ),
+    "a loop in the loop of the worker": (
+        "raise RuntimeError('asyncio.run() cannot be called from a running event loop')",
+        r"cannot be called from a running event loop \(.*made.py:3\)",
+        "await that in a lifespan",
     ),
     "contradicting traits": (
         "@tool(read_only=True, destructive=True)\ndef act(): ...",
         "read_only and destructive contradict each other",
-        "Change this declaration",
     ),
     "says with an unknown name": (
         "@tool(says='to {y}')\ndef act(x: int): ...",
         "{y} is neither a parameter nor a field of the declared result; there are: x",
-        "Change this declaration",
     ),
     "unresolved hint": (
         "@tool\ndef act(x: 'Nope'): ...",
         "a type hint cannot be resolved: name 'Nope' is not defined",
-        "Change this declaration",
     ),
     "misspelt trait": (
         "@tool(readonly=True)\ndef act(): ...",
         r"readonly \(did you mean read_only\?\)",
-        "Change this declaration",
     ),
     "an object as a parameter": (
         "import sqlite3\n@tool\ndef act(db: sqlite3.Connection): ...",
         "parameter 'db': no model can write a Connection as JSON; yield such .* from ctx.deps",
-        "Change this declaration",
     ),
     "an object as a result": (
         "import sqlite3\n@tool\ndef act() -> sqlite3.Connection: ...",
         "its result: JSON cannot express a Connection; return a dict",
-        "Change this declaration",
     ),
     "a default of another type": (
         "@tool\ndef act(x: int = 'three'): ...",
         r"tool 'act' \(.*made\.py:3\): parameter 'x': its default 'three' is not of its type",
-        "Change this declaration",
     ),
     "a default that is no JSON": (
         "import threading\nfrom typing import Any\n@tool\ndef act(x: Any = threading.Lock()): ...",
@@ -92,22 +93,18 @@ MODULES = {
             "parameter 'x': its default <unlocked .*> is not of "
             "its type, or not JSON; give one that is"
         ),
-        "Change this declaration",
     ),
     "words in place of traits": (
         "@tool('find a thing')\ndef act(x: int): ...",
         r"\(.*made\.py:3\): only functions .* not a str; traits have names, as in @tool\(",
-        "Change this declaration",
     ),
     "a class": (
         "@tool\nclass Act:\n    x: int = 1",
         r"tool 'Act' \(.*made\.py:3\): only functions .* can be tools, not a class",
-        "Change this declaration",
     ),
     "a static method": (
         "class Shop:\n    @tool\n    @staticmethod\n    def act(x: int): ...",
         r"\(.*made\.py:4\): a tool is a function: take it out of its class",
-        "Change this declaration",
     ),
     "the end of the process": (
         "import sys\nsys.exit('set DB_URL')",
@@ -127,12 +124,10 @@ MODULES = {
     "a method": (
         "class Shop:\n    @tool\n    def act(self, x: int): ...",
         "a tool is a function: take it out of its class",
-        "Change this declaration",
     ),
     "two of one name": (
         "@tool\ndef act(x: int): ...\n@tool\ndef act(y: int): ...",
         r"tool 'act' \(.*:5\): .*:3 declares a function of this name, too, and is lost",
-        "Change this declaration",
     ),
     "two of one name by name=": (
         "@tool\ndef act(x: int): ...\n@tool(name='act')\ndef other(): ...",
@@ -142,18 +137,15 @@ MODULES = {
     "askHuman": (
         "@tool\ndef askHuman(x: int): ...",
         "this is the name of a built-in tool",
-        "Change this declaration",
     ),
     "end_step": (
         "@tool(name='end_step')\ndef act(): ...",
         "this is the name of a built-in tool",
-        "Change this declaration",
     ),
-    "route": ("@tool\ndef route(): ...", "the name of a built-in tool", "Change this declaration"),
+    "route": ("@tool\ndef route(): ...", "the name of a built-in tool"),
     "wrong origin": (
         "@tool\ndef act(x: Annotated[str, FromResult('id')]): ...",
         "write a tool's name, a dot and the place in its data",
-        "Change this declaration",
     ),
     "syntax error": (
         "def act(:",
@@ -199,7 +191,8 @@ def refusal_of(modules: list[str]) -> str:
 def test_a_mistake_in_a_module_is_said_with_its_place_and_what_to_do(
     folder: Path, mistake: str
 ) -> None:
-    body, why, fix = MODULES[mistake]
+    body, why, *more = MODULES[mistake]
+    fix = more[0] if more else "Change this declaration"
     (folder / "made.py").write_text(HEAD + body + "\n")
     assert re.search(f"^HP-03[01] .*{why}.*{fix}", refusal_of(["made"]))
 

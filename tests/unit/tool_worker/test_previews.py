@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from haltpoint import Ctx, ToolError, register
 from haltpoint.contracts.people.approvals import Approval, digest_of, digest_of_preview
@@ -56,10 +57,14 @@ async def test_g3_the_yes_holds_for_the_preview_that_was_seen() -> None:
 
 async def test_g2_after_an_edit_the_card_says_who_changed_the_arguments() -> None:
     old = digest_of_preview("Drops a.")
-    edit = Approval(digest=digest_of("c.s.1", "drop", {"page": "b"}, old), edited_by="ann")
+    digest = digest_of("c.s.1", "drop", {"page": "b"}, old)
+    edit = Approval(digest=digest, edited_by="ann", edited=True)
     anew = question_of(await receipt_of(dropping(tells), '{"page": "b"}', approval=edit))
     words = "ann changed the arguments: this is what the call would do."
     assert [reason.words for reason in anew.reasons][-1] == words
+    later = structs.replace(edit, edited=False)
+    anew = question_of(await receipt_of(dropping(tells), '{"page": "b"}', approval=later))
+    assert anew.reasons[-1].words.startswith("This is no longer what was approved: the preview")
     assert RAN == []
 
 

@@ -270,5 +270,5 @@ def test_c6_several_origins_are_enough_each() -> None:
         raise NotImplementedError
 
     assert declared_as(ring).spec.provenance == {"who": ("find.id", "book.by_id{}", "goal")}
-    with pytest.raises(DeclarationError, match="or 'goal' for the user's words"):
+    with pytest.raises(DeclarationError, match=r"or FromResult\('goal'\) for the user's words"):
         FromResult()

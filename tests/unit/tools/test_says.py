@@ -59,7 +59,6 @@ def test_a_field_of_any_form_of_the_result_will_do() -> None:
         ("To {name", "write it like says="),
         ("", "in one line"),
         ("two\nlines", "in one line"),
-        (7, "in one line"),
     ],
 )
 def test_anything_else_is_refused_with_its_place(says: Any, why: str) -> None:

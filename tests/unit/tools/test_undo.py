@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from haltpoint import Ctx
+from haltpoint.chain.checks.answer import deed_words
 from haltpoint.tools import DeclarationError, register
 from haltpoint.tools.undo import undoing
 
@@ -33,6 +34,8 @@ def test_e7_an_undo_is_a_hidden_tool_of_the_same_queue() -> None:
     assert (spec.internal, spec.repeatable, tool.spec.undoes) == (True, False, "")
     assert inputs.context == "ctx"
     assert hidden.parse('{"action_id": "c.s.1"}') == {"action_id": "c.s.1"}
+    told = deed_words(spec, '{"action_id": "c.s.1", "says": "Planted Ash"}')
+    assert told.says == 'Undid: "Planted Ash"'
 
 
 def test_e7_a_context_may_have_a_key_of_its_own() -> None:

@@ -31,7 +31,7 @@ NO_BOUNDS: Final = ChainBounds()
 
 _LONGEST: Final = 200
 """Characters of the words that a bound quotes."""
-_OF_TOOLS: Final = ("required_tools", "optional_tools", "ask_before", "forbidden")
+OF_TOOLS: Final = ("required_tools", "optional_tools", "ask_before", "forbidden")
 _OF_WISHES: Final = ("required_tools", "optional_tools")
 _LIST_OF: Final = {Does.REQUIRE: "required_tools", Does.ASK_BEFORE: "ask_before"}
 _BY: Final = {SaidBy.GOAL: "the goal", SaidBy.SUBMITTER: "the task"}
@@ -82,7 +82,7 @@ def tools_of(bounds: Iterable[Bound]) -> set[str]:
 
 def _said(bounds: Bounds, by: SaidBy) -> Entries:
     """One reading as entries."""
-    for name in _OF_TOOLS:
+    for name in OF_TOOLS:
         for tool in dict.fromkeys(getattr(bounds, name) or ()):
             yield name, Bound(by, (tool,))
     for words in bounds.conditions or ():

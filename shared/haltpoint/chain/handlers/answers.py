@@ -146,12 +146,14 @@ def _about_call(work: Work, action: Action, question: Question, data: Data) -> N
             return _failed(work, action, by)
         case Choice.SELECT:
             option = next(item for item in question.options if item.id == answer.option_id)
-            if (
-                question.kind is not RequestKind.INPUT
-                and not work.world.spec(action.tool).read_only
-            ):
+            is_input = question.kind is RequestKind.INPUT
+            if not (is_input or work.world.spec(action.tool).read_only):
                 return _pick_for_effect(work, action, option, by)
-            value = _selected(question, option)
+            selected = in_full(option)  # completes the receipt (B4): the tool does not run again
+            value = {**(option.value or {}), "selected": selected}
+            if is_input:
+                del selected["value"]
+                value = {"answer": option.title, "selected": selected}
         case Choice.HAPPENED:
             value = answer.value or {}
             warnings = (work.phrases.happened,) if answer.value is None else ()
@@ -167,17 +169,6 @@ def _about_call(work: Work, action: Action, question: Question, data: Data) -> N
     if answer.decision is not Choice.ACCEPT:
         return ended
     return StepEnd(action.step, skipped=str(read_json(action.arguments).get("reason")))
-
-
-def _selected(question: Question, option: Option) -> dict[str, Any]:
-    """B4: the receipt is completed with the option's value and the option itself; the tool is not
-    called again.
-    """
-    selected = in_full(option)
-    if question.kind is not RequestKind.INPUT:
-        return {**(option.value or {}), "selected": selected}
-    del selected["value"]
-    return {"answer": option.title, "selected": selected}
 
 
 def _pick_for_effect(work: Work, action: Action, option: Option, by: str) -> Next | None:
@@ -235,6 +226,7 @@ def _approve(work: Work, action: Action, question: Question, data: Data) -> Next
         by=by,
         preview=asked.preview,
         answerers=asked.answerers,
+        edited=False,
         doubt=None,
     )
     arguments = asked.arguments or action.arguments
@@ -244,6 +236,7 @@ def _approve(work: Work, action: Action, question: Question, data: Data) -> Next
             digest=digest_of(action.id, action.tool, edited, asked.preview_digest),
             proposed=asked.arguments or before.proposed or action.arguments,
             edited_by=by,
+            edited=True,
         )
         arguments = write_text(edited)
         action = structs.replace(action, arguments=arguments)

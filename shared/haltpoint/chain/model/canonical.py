@@ -54,13 +54,12 @@ def spelt_out(text: str) -> str:
     """The same text with everything spelt out that does not show, or is an order to what shows
     it.
     """
-    return "".join(map(_spelt, text))
-
-
-def _spelt(sign: str) -> str:
-    if sign.isprintable() and not UNSEEN.match(sign):
-        return sign
-    return sign.encode("unicode_escape").decode()
+    return "".join(
+        sign
+        if sign.isprintable() and not UNSEEN.match(sign)
+        else sign.encode("unicode_escape").decode()
+        for sign in text
+    )
 
 
 def bare(text: str) -> str:

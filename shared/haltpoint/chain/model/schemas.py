@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import chain
 from typing import Any, Final, cast
 
 import msgspec
@@ -191,7 +192,7 @@ def _faults(
     faults = set[str]()
     for error in errors:
         place = path_text((name, *error.absolute_path))
-        message = without_secrets(" or ".join(map(_in_words, _choices(error))), hidden)
+        message = without_secrets(_in_words(error), hidden)
         faults.add(f"{_short(place)}: {_short(message)}")
     return tuple(sorted(faults))[:SHOWN]
 
@@ -219,26 +220,23 @@ _KINDS: Final = {
 
 
 def _in_words(error: ValidationError) -> str:
-    """What jsonschema says, for people."""
-    if error.validator == "type":
-        wanted = error.validator_value
-        kinds = [wanted] if isinstance(wanted, str) else cast("list[str]", wanted)
-        return f"{error.instance!r} is not {' or '.join(_KINDS[kind] for kind in kinds)}"
+    """What jsonschema says, for people; of a choice what the members of the value's own type say,
+    else what all of them take.
+    """
+    choices = error.context or [error]
+    fitting = [choice for choice in choices if choice.path or not _is_of_no_type(choice)]
+    if error.context and fitting:
+        return " or ".join(map(_in_words, fitting))
+    wanted: list[Any] = [choice.validator_value for choice in choices if choice.validator == "type"]
+    if wanted:
+        kinds = chain.from_iterable([kind] if isinstance(kind, str) else kind for kind in wanted)
+        return f"{error.instance!r} is not {' or '.join(map(_KINDS.__getitem__, kinds))}"
     if error.validator != "additionalProperties" or error.validator_value is not False:
         return error.message.replace(" is a required property", " is missing")
     known = properties(cast("dict[str, Any]", error.schema))
-    given = cast("dict[str, Any]", error.instance)
-    unknown = [repr(name) for name in given if name not in known]
-    names = ", ".join(known) or "none"
-    return f"there is no {', '.join(unknown)}; there are {names}"
-
-
-def _choices(error: ValidationError) -> list[ValidationError]:
-    """The error itself; of a choice between members, none of which is given, the error of each."""
-    choices = error.context or []
-    if {choice.validator for choice in choices} == {"required"}:
-        return list(choices)
-    return [error]
+    given: Any = error.instance
+    unknown = ", ".join(repr(name) for name in given if name not in known)
+    return f"there is no {unknown}; there are {', '.join(known) or 'none'}"
 
 
 def _short(text: str) -> str:
@@ -255,7 +253,8 @@ def _concerns(error: ValidationError, unknown: Sequence[Place]) -> bool:
     """Whether an error is about a value that is not known yet, or may be because of one."""
     path = tuple(error.absolute_path)
     around = [place for place in unknown if covers(place, path)]
-    is_outside = _choices(error)[0].validator in _ABOUT_THE_OUTSIDE
+    choices = {choice.validator for choice in error.context or ()}
+    is_outside = choices == {"required"} or error.validator in _ABOUT_THE_OUTSIDE
     return any(len(place) <= len(path) or not is_outside for place in around)
 
 

@@ -28,7 +28,7 @@ def list_(shell: Shell) -> None:
     found = talk(shell, lambda client: client.agents())
     rows = [(agent.name, agent.under_way, agent.description) for agent in found.items]
     shell.table(found, ("agent", "under way", "description"), rows, empty=_NO_AGENTS)
-    if found.supervisor is not None and not shell.json:
+    if found.supervisor is not None:
         strategy = found.supervisor.strategy
         more = "haltpoint agent show supervisor"
         shell.note(f"Tasks that name no agent are routed by the strategy {strategy} ({more})")

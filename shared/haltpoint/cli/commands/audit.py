@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from haltpoint.cli.errors import usage
 from haltpoint.cli.gateway import every, talk
 from haltpoint.cli.shell import Shell, verb
 
@@ -34,4 +35,8 @@ def export(
 
 
 def _moment(local: datetime | None) -> str | None:
-    return None if local is None else local.astimezone().isoformat()
+    try:
+        return None if local is None else local.astimezone().isoformat()
+    except (ValueError, OverflowError) as error:
+        why = f"{local} is outside of the calendar in another zone"
+        raise usage("this time cannot be used", why, "--since 2026-01-31") from error

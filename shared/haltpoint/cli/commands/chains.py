@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
     from haltpoint.client import Client
-    from haltpoint.contracts.views.chains import ChainSummary, ChainView
+    from haltpoint.contracts.views.chains import ChainView
     from haltpoint.contracts.views.steps import ActionRecord
     from haltpoint.contracts.views.undoing import UndoView
 
@@ -36,7 +36,11 @@ def list_(
 ) -> None:
     """List chains, the most recently changed first."""
     page = talk(shell, lambda client: client.chains(status, limit=limit))
-    rows = [_summary(chain, short=shell.out.is_terminal) for chain in page.items]
+    most = _SHORT if shell.out.is_terminal else None
+    rows = []
+    for chain in page.items:
+        begun = f"{chain.created_at:%d %b %H:%M}"
+        rows.append((chain.id[:most], chain.status, begun, chain.goal, chain.agent))
     shell.table(
         page, ("chain", "state", "begun (UTC)", "goal", "agent"), rows, empty="No chains yet."
     )
@@ -132,12 +136,6 @@ def wrong(
     """Report a chain, or one of its actions, as wrong. `haltpoint stats` counts the reports."""
     _about(shell, chain, lambda client, name: client.feedback(name, words, action_id=action))
     shell.show({"chain_id": chain, "recorded": True}, note="recorded, thank you")
-
-
-def _summary(chain: "ChainSummary", *, short: bool) -> tuple[object, ...]:
-    name = chain.id[:_SHORT] if short else chain.id
-    begun = f"{chain.created_at:%d %b %H:%M}"
-    return name, chain.status, begun, chain.goal, chain.agent
 
 
 def _record(one: "ActionRecord") -> tuple[object, ...]:

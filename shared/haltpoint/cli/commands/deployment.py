@@ -53,9 +53,13 @@ def doctor(shell: Shell) -> int:
 
 
 def _show(shell: Shell, checks: "list[Check]") -> int:
+    from haltpoint.cli.local.diagnosis import NONE
+
     rows = []
     for check in checks:
         sign, what = "✓", check.what
+        if what.startswith(NONE):
+            sign = "·"
         if not check.ok:
             sign = "✗"
             what += f": {check.why} ({check.code}). {check.fix}."

@@ -46,21 +46,19 @@ def inbox(
     seen: set[str] = set()
 
     async def look(client: "Client") -> None:
-        async for request in every(client.requests, limit=_PAGE, mine=mine):
-            is_new = request.id not in seen
-            seen.add(request.id)
-            if is_new and (watch or shell.json or len(seen) <= limit):
-                shell.show(request, card(request, shell.out.width))
-
-    async def keep_looking(client: "Client") -> None:
-        await look(client)
-        while watch:
+        while True:
             began = monotonic()
-            await look(client)
+            async for request in every(client.requests, limit=_PAGE, mine=mine):
+                is_new = request.id not in seen
+                seen.add(request.id)
+                if is_new and (watch or shell.json or len(seen) <= limit):
+                    shell.show(request, card(request, shell.out.width))
+            if not watch:
+                return
             # A look at thousands takes a while: the gateway has as long without one.
             await asyncio.sleep(max(_EVERY, monotonic() - began))
 
-    talk(shell, keep_looking)
+    talk(shell, look)
     open_ones = f"Open: {count(len(seen), 'question')}"
     more = f"{open_ones}, of which {limit} are shown: --limit {len(seen)}"
     some = more if len(seen) > limit else f"{open_ones}."

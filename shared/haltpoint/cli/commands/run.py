@@ -137,6 +137,7 @@ async def watch_to_end(
     """Follow a chain to its end; `live` shows it, else only its answer is printed. Questions go to
     the person at the terminal, or to `asked`. `stay`: also while others are asked.
     """
+    from haltpoint.cli.commands.inbox import card, how_to_answer
     from haltpoint.cli.render.following import exit_code, follow
     from haltpoint.cli.render.picture import Teller
 
@@ -159,7 +160,11 @@ async def watch_to_end(
     if shell.json:
         shell.emit(chain)
     elif exit_code(chain) is Exit.WAITING:
-        _hint(shell, chain, shown=live)
+        lines = how_to_answer if live else card  # it was shown
+        for request in chain.requests:
+            if request.is_open:
+                for line in lines(request, shell.err.width):
+                    shell.tell(line)
     elif not live:
         _conclude(shell, chain)
     return chain
@@ -167,6 +172,8 @@ async def watch_to_end(
 
 async def _ask(client: "Client", request: "RequestView", chain_id: str) -> bool:
     """Ask the person at the terminal; false where it is left for later."""
+    import asyncio
+
     from haltpoint.chain.model.canonical import spelt_out
     from haltpoint.cli.render.asking import ask
     from haltpoint.client import GatewayError
@@ -178,6 +185,9 @@ async def _ask(client: "Client", request: "RequestView", chain_id: str) -> bool:
     except EOFError:  # Ctrl-D: not now
         print()
         return False
+    except asyncio.CancelledError:  # Ctrl-C
+        print(f"\n    haltpoint answer {request.id} ... answers it later")
+        raise
     except GatewayError as error:
         if error.code not in _SETTLED:
             raise
@@ -196,14 +206,3 @@ def _conclude(shell: Shell, chain: "ChainView") -> None:
     shell.show(chain, map(plain, answer))
     say = shell.tell if chain.error else shell.note
     say(f"{ending.text}; haltpoint chain show {chain.id}")
-
-
-def _hint(shell: Shell, chain: "ChainView", *, shown: bool) -> None:
-    """How to answer what the chain waits for; the question too, unless it was shown."""
-    from haltpoint.cli.commands.inbox import card, how_to_answer
-
-    for request in chain.requests:
-        if request.is_open:
-            lines = how_to_answer if shown else card
-            for line in lines(request, shell.err.width):
-                shell.tell(line)

@@ -67,10 +67,6 @@ def up(
         from haltpoint.cli.local.system import serve
 
         return serve(names[0], settings, queues)
-    if Service.TOOL_WORKER in names:
-        from haltpoint_tool_worker.registry import registry_of
-
-        registry_of(settings, queues)  # a mistake in it is said alone, and at once
     if Service.GATEWAY in names and settings.policy_file:
         from haltpoint.runtime.config import policy_file
         from haltpoint_gateway.notices.channels import channel_of
@@ -101,6 +97,10 @@ async def _keep_up(
     from haltpoint.cli.local.reloading import reload_tools
     from haltpoint.cli.local.system import local_system
 
+    if Service.TOOL_WORKER in services:
+        from haltpoint_tool_worker.registry import registry_of
+
+        registry_of(settings, queues)  # a mistake in it is said alone, and at once
     loop, whole = asyncio.get_running_loop(), asyncio.current_task()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, whole.cancel if whole else loop.stop)

@@ -28,6 +28,8 @@ from haltpoint.runtime.service.preflight import Check, failed
 from haltpoint.runtime.store.recovery import Recovery, went_backwards
 from haltpoint.runtime.streams.topology import Topology
 
+NONE: Final = "none"
+"""Begins the words about a part that is not there, and need not be."""
 _GIB: Final = 1 << 30
 _ROOM: Final = _GIB
 """Bytes that the disk of the state directory needs free."""
@@ -72,7 +74,7 @@ async def _model(scene: Scene) -> str:
 
     model = scene.settings.model
     if not model.base_url:
-        return "none is configured: literal plans need none"
+        return f"{NONE} is configured: literal plans need none"
     what = f"{model.name or 'the model'} at {model.base_url}"
     url = f"{model.base_url.rstrip('/')}/models"
     headers = {}
@@ -95,12 +97,12 @@ async def _model(scene: Scene) -> str:
 async def _tools(scene: Scene) -> str:
     from haltpoint_tool_worker.registry import registry_of
 
-    live = [name for name, spec in scene.tools.items() if not spec.gone]
-    offered = len({*live}.difference(BUILT_IN))
+    hidden = [spec for spec in scene.tools.values() if spec.gone or spec.undoes]
+    offered = len(scene.tools.keys() - BUILT_IN) - len(hidden)
     modules = scene.settings.tools
     if not modules and not scene.settings.skills:
         return f"workers serve {count(offered, 'tool')}; the settings name no module"
-    known = registry_of(scene.settings, ()).specs
+    known = [spec for spec in registry_of(scene.settings, ()).specs if not spec.undoes]
     where = ", ".join(modules) or "skills"
     return f"{count(len(known), 'tool')} in {where}, {offered} served"
 
@@ -148,11 +150,7 @@ async def _services(scene: Scene) -> str:
     if running and missing:
         why = f"{', '.join(missing)} does not run"
         raise HaltpointError("HP-043", what, why, f"Start it: haltpoint up {missing[0]}")
-    return what or "not running: haltpoint up starts them"
-
-
-async def _servers(scene: Scene) -> str:
-    return await servers(scene.redis)
+    return what or f"{NONE} runs: haltpoint up starts them"
 
 
 async def _questions(scene: Scene) -> str:
@@ -201,7 +199,7 @@ _LOOKS: Final[dict[str, Callable[[Scene], Awaitable[str]]]] = {
     "tools": _tools,
     "policy": _policy,
     "port": _port,
-    "servers": _servers,
+    "servers": lambda scene: servers(scene.redis),
     "services": _services,
     "questions": _questions,
     "disk": _disk,

@@ -102,15 +102,12 @@ def _children(
     for service in services:
         most = workers if service == "tool-worker" else 1
         for number in range(1, most + 1):
-            own = settings if service == "gateway" else _with_port(settings, next(ports))
+            own = settings
+            if settings.health_port and service != "gateway":  # one for each process
+                port = settings.health_port + next(ports)
+                own = settings.model_copy(update={"health_port": port})
             arguments = (service, own.model_dump(), queues, beside)
             yield Child(service, serve_as_child, arguments, number)
-
-
-def _with_port(settings: Settings, number: int) -> Settings:
-    """Each process has a port of its own for its health and metrics, one after the other."""
-    first = settings.health_port
-    return settings.model_copy(update={"health_port": first + number}) if first else settings
 
 
 @contextmanager

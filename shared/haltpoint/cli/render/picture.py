@@ -58,7 +58,8 @@ class Teller:
             self._chain = chain.id
             title = heading(chain)
             self._console.print(title)
-        fresh = [line for line in chain.story if self._is_new(line)]
+        happened = [line for line in chain.story if line.at or line.tone != "pending"]
+        fresh = [line for line in happened if line not in self._told]
         print_lines(self._console, chain, fresh)
         self._told.update(fresh)
         if chain.status in ENDS:
@@ -67,11 +68,6 @@ class Teller:
             tool = chain.current and chain.current.tool
             status = spaced(chain.status)
             self._say(f"{status} {tool or ''}")
-
-    def _is_new(self, line: StoryLine) -> bool:
-        """Whether it has happened, or is so now, and is not on the screen."""
-        is_to_come = line.at is None and line.tone == "pending"
-        return not is_to_come and line not in self._told
 
     def progress(self, report: "ProgressView") -> None:
         """How far a call is, or what a thought waits for; in a pipe words alone, and once."""

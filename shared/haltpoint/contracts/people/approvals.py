@@ -23,6 +23,8 @@ class Approval(Contract):
     """The arguments as JSON text before people edited them."""
     edited_by: str = ""
     """Who edited them last."""
+    edited: bool = False
+    """The last yes edited them."""
     preview: str | None = None
     """What `by` saw."""
     doubt: str | None = None

@@ -12,7 +12,6 @@ from haltpoint.contracts.work.agents import Agents
 from haltpoint.contracts.work.routing import (
     ROUTE,
     SUPERVISOR,
-    Rule,
     Strategy,
     Supervisor,
 )
@@ -21,7 +20,10 @@ from haltpoint.runtime.config.faults import near
 from haltpoint.runtime.config.toml_file import TomlFile
 
 _FILE: Final = TomlFile(
-    "HP-037", "the agents file", "Correct the file; docs/guides/agents.md shows one"
+    "HP-037",
+    "the agents file",
+    "Correct the file; "
+    "https://github.com/haltpoint/haltpoint/blob/main/docs/guides/agents.md shows one",
 )
 
 _OF_A_MODEL: Final = (
@@ -101,7 +103,12 @@ def _faults_of_routing(supervisor: Supervisor, names: Sequence[str]) -> Iterator
     for rule in supervisor.rules:
         place = f"supervisor.rule {rule.id!r}"
         yield from _missing_agent(f"{place}.agent", rule.agent, names)
-        yield from _faults_of_rule(place, rule)
+        if not rule.match and not rule.context:
+            yield f"{place}: it has no condition: give it `match`, `context` or both"
+        try:
+            regex(rule.match)
+        except ValueError as error:
+            yield f"{place}.match: {error}"
     if supervisor.strategy is Strategy.RULE and not supervisor.rules:
         yield "supervisor: strategy rule needs at least one [[supervisor.rules]]"
     if supervisor.strategy is Strategy.FUNCTION and supervisor.function is None:
@@ -110,12 +117,3 @@ def _faults_of_routing(supervisor: Supervisor, names: Sequence[str]) -> Iterator
         is_said = getattr(supervisor, name) != getattr(_UNSAID, name)
         if is_said and supervisor.strategy not in readers:
             yield f"supervisor.{name}: strategy {supervisor.strategy} does not use it"
-
-
-def _faults_of_rule(place: str, rule: Rule) -> Iterator[str]:
-    if not rule.match and not rule.context:
-        yield f"{place}: it has no condition: give it `match`, `context` or both"
-    try:
-        regex(rule.match)
-    except ValueError as error:
-        yield f"{place}.match: {error}"

@@ -18,7 +18,7 @@ _WHOLE: Final = "must be a whole number"
 _NUMBER: Final = "must be a number"
 _TABLE: Final = "must be a table"
 _EMPTY: Final = "must not be empty"
-_TIME: Final = "must be a date and a time, such as 2030-01-31T18:00:00Z"
+TIME: Final = "must be a date and a time, such as 2030-01-31T18:00:00Z"
 
 _WORDS: Final = {
     "missing": "is missing",
@@ -47,9 +47,10 @@ _WORDS: Final = {
     "too_short": _EMPTY,
     "string_too_long": "must have at most {max_length} characters",
     "too_long": "must have at most {max_length} entries",
-    "datetime_type": _TIME,
-    "datetime_parsing": _TIME,
-    "datetime_from_date_parsing": _TIME,
+    "datetime_type": TIME,
+    "timezone_aware": TIME,
+    "datetime_parsing": TIME,
+    "datetime_from_date_parsing": TIME,
     "json_invalid": "is not JSON: {error}",
     "string_pattern_mismatch": "must match {pattern}",
 }
@@ -59,6 +60,11 @@ _PATTERNS: Final = {
     NAME: "must be 1 to 64 letters, digits, _ or -",
     FUNCTION: "must be module:function",
     "^https?://": "must begin with http:// or https://",
+    r"^(unix|rediss?(\+sentinel|\+cluster)?)://": (
+        "must start with one of redis://, rediss://, unix://, redis+sentinel://, "
+        "rediss+sentinel://, redis+cluster://, rediss+cluster://"
+    ),
+    r"^(\*|https?://[^/]+)$": "must be http:// or https:// and a name, without a path",
     r"^[a-z0-9]+(-[a-z0-9]+)*$": (
         "must be lower-case letters and digits with - between them, such as send-letter"
     ),

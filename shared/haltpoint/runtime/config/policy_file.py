@@ -10,7 +10,7 @@ from haltpoint.runtime.config.toml_file import TomlFile
 _FILE: Final = TomlFile(
     "HP-004",
     "the policy file",
-    "Correct the file; docs/guides/policy.md shows a whole one",
+    "Correct the file; haltpoint policy show prints a whole one",
     removed={"patterns_off": "give the pattern `on = false` under its id"},
 )
 _NUMBERS: Final = ("strikes", "max_turns", "actions_per_turn", "parallel", "steps", "actions")

@@ -18,6 +18,8 @@ from pydantic import (
     ConfigDict,
     Field,
     SecretStr,
+    ValidationInfo,
+    field_validator,
     model_validator,
 )
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
@@ -26,11 +28,6 @@ from haltpoint.contracts.written import Seconds, in_seconds
 
 PREFIX: Final = "HALTPOINT_"
 """What the names of all our environment variables begin with."""
-
-_SCHEMES = (
-    *("redis://", "rediss://", "unix://"),
-    *("redis+sentinel://", "rediss+sentinel://", "redis+cluster://", "rediss+cluster://"),
-)
 
 
 class SettingsError(Exception):
@@ -47,15 +44,15 @@ def _words(value: object) -> object:
     )
 
 
-def _redis_url(value: str) -> str:
-    if not value.startswith(_SCHEMES):
-        raise ValueError(f"must start with one of {', '.join(_SCHEMES)}")
-    return value
-
-
 Count = Annotated[int, Field(ge=1)]
 _File = Annotated[Path, AfterValidator(Path.expanduser)]
 _Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)]
+_Address = Annotated[str | None, Field(pattern="^https?://")]
+_Origins = Annotated[
+    tuple[Annotated[str, Field(pattern=r"^(\*|https?://[^/]+)$")], ...],
+    NoDecode,
+    BeforeValidator(_words),
+]
 
 
 class _Section(BaseModel):
@@ -65,7 +62,7 @@ class _Section(BaseModel):
 class ModelSettings(_Section):
     """The model that the planner asks. None is needed for literal plans."""
 
-    base_url: str | None = None
+    base_url: _Address = None
     """The address of the model's server; it usually ends in `/v1`."""
     name: str | None = None
     """The model's name on that server; default: `default`."""
@@ -116,20 +113,21 @@ class GatewaySettings(_Section):
     """The header in which the trusted proxy says who is signed in."""
     groups_header: str | None = None
     """The header in which the proxy lists the person's groups, separated by commas."""
-    cors_origins: _Names = ()
+    cors_origins: _Origins = ()
     """Origins whose pages may call the API in a browser."""
-    public_url: str | None = None
+    public_url: _Address = None
     """The address at which people reach the pages, for links in notices; default: the gateway's
     address.
     """
 
-    @model_validator(mode="after")
-    def _believes_a_proxy(self) -> Self:
-        if self.user_header and self.trusted_proxy is None:
+    @field_validator("user_header", "groups_header")
+    @classmethod
+    def _believes_a_proxy(cls, name: str | None, given: ValidationInfo) -> str | None:
+        if name and not given.data.get("trusted_proxy"):
             raise ValueError(
-                "user_header is believed only from the trusted proxy: set trusted_proxy too"
+                "is believed only from a trusted proxy: set HALTPOINT_GATEWAY__TRUSTED_PROXY too"
             )
-        return self
+        return name
 
 
 class LogSettings(_Section):
@@ -196,7 +194,9 @@ class Settings(BaseSettings):
         env_ignore_empty=True,
     )
 
-    redis_url: Annotated[str, AfterValidator(_redis_url)] | None = Field(default=None, repr=False)
+    redis_url: (
+        Annotated[str, Field(pattern=r"^(unix|rediss?(\+sentinel|\+cluster)?)://")] | None
+    ) = Field(default=None, repr=False)
     """The server: `redis://`, `rediss://`, `unix://`, `redis+sentinel://HOSTS/MASTER` or
     `redis+cluster://HOSTS`; default: `haltpoint up` starts one.
     """

@@ -161,12 +161,12 @@ def _sentence(layers: _Layers, fault: Mapping[str, Any]) -> str:
     place = ".".join(map(str, fault["loc"]))
     if not place:
         return in_words(fault)
-    origin = _origin(layers, place)
-    if fault["type"] == "extra_forbidden":
-        return f"{place} (from {origin}) is not a setting{near(place, _NAMES, _OTHERWISE)}"
     name = next((known for known in _NAMES if _is_in(place, known)), place)
+    origin = _origin(layers, name)
+    if fault["type"] == "extra_forbidden":
+        return f"{name} (from {origin}) is not a setting{near(name, _NAMES, _OTHERWISE)}"
     shown = _shown(name, ChainMap(*layers.values()).get(name))
-    return f"{place} = {shown} (from {origin}; {_variable(name)}): {in_words(fault)}"
+    return f"{name} = {shown} (from {origin}; {_variable(name)}): {in_words(fault)}"
 
 
 def _origin(layers: _Layers, name: str) -> str:

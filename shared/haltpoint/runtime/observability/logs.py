@@ -11,6 +11,9 @@ import sys
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
+from shutil import get_terminal_size
+from textwrap import fill
 from typing import Final, TextIO, cast
 
 import structlog
@@ -47,7 +50,9 @@ def configure(settings: LogSettings, *, service: str, stream: TextIO | None = No
     last: list[Processor] = [
         structlog.processors.format_exc_info,
         _without_secrets,
-        _short if pretty else structlog.processors.JSONRenderer(),
+        partial(_short, get_terminal_size().columns if out.isatty() else sys.maxsize)
+        if pretty
+        else structlog.processors.JSONRenderer(),
     ]
     handler = logging.StreamHandler(out)
     handler.setFormatter(
@@ -59,7 +64,8 @@ def configure(settings: LogSettings, *, service: str, stream: TextIO | None = No
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level)
-    logging.getLogger("uvicorn").setLevel(max(level, logging.WARNING))
+    for chatty in ("httpx", "uvicorn"):  # they tell about every request
+        logging.getLogger(chatty).setLevel(max(level, logging.WARNING))
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         wrapper_class=structlog.make_filtering_bound_logger(level),
@@ -98,8 +104,10 @@ def ids(**named: str | None) -> dict[str, str]:
     return given
 
 
-def _short(_: WrappedLogger, __: str, event: EventDict) -> str:
-    """A line for people: when, which service, what happened, and what it is about."""
+def _short(columns: int, _: WrappedLogger, __: str, event: EventDict) -> str:
+    """A line for people: when, which service, what happened, and what it is about. Wrapped between
+    words.
+    """
     left_out = {
         "timestamp",
         "service",
@@ -117,19 +125,20 @@ def _short(_: WrappedLogger, __: str, event: EventDict) -> str:
     if level not in ("info", "debug"):
         parts.append(level.upper())
     parts.append(str(happened))
-    parts += [
-        f"{name}={_plain_value(value)}"
-        for name, value in event.items()
-        if name not in left_out and value not in (None, "", ())
-    ]
+    for name, value in event.items():
+        if name not in left_out and value not in (None, "", ()):
+            is_list = isinstance(value, tuple | list | set | frozenset)
+            parts.append(f"{name}={','.join(map(str, value)) if is_list else value}")
     stack = str(event.get("exception") or event.get("stack", "")).splitlines()
-    lines = [" ".join(parts), *(f"  | {line}" for line in stack)]  # no text of it begins a line
-    return "\n".join(map(spelt_out, lines))
-
-
-def _plain_value(value: object) -> str:
-    is_list = isinstance(value, tuple | list | set | frozenset)
-    return ",".join(map(str, value)) if is_list else str(value)  # type: ignore[call-overload]
+    whole = fill(
+        spelt_out(" ".join(parts)),
+        columns,
+        subsequent_indent="  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    lines = [f"  | {spelt_out(line)}" for line in stack]  # no text of it begins a line
+    return "\n".join((whole, *lines))
 
 
 def _plain(_: WrappedLogger, __: str, event: EventDict) -> EventDict:

@@ -4,6 +4,7 @@ second.
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 import msgspec
 import structlog
@@ -32,6 +33,7 @@ from haltpoint.runtime.store.rows import (
 )
 
 _log = structlog.get_logger(__name__)
+read_outcome: Final = msgspec.json.Decoder(Outcome).decode
 
 
 def arrived(message: TaskSubmitted, fields: Mapping[bytes, bytes]) -> Loaded | None:
@@ -148,7 +150,7 @@ def decode_action(stored: StoredAction, step: int, status: ActionStatus) -> Acti
         arguments=stored.arguments,
         status=status,
         attempt=stored.row.attempt,
-        outcome=msgspec.json.decode(counts.outcome, type=Outcome) if counts else None,
+        outcome=read_outcome(counts.outcome) if counts else None,
         data=counts.data if counts else "",
         child=stored.child,
     )

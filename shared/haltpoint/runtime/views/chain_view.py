@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import cast
 
 from msgspec import structs
+from msgspec.json import encode
 
 from haltpoint.chain.checks.answer import answer
 from haltpoint.chain.model.limits import added
@@ -16,7 +17,6 @@ from haltpoint.chain.model.state import Action, Chain, is_submitters
 from haltpoint.chain.model.statuses import ActionStatus, StepStatus
 from haltpoint.contracts.answers import FinalAnswer
 from haltpoint.contracts.base import action_id
-from haltpoint.contracts.doors import door
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.results import Spent
 from haltpoint.contracts.secrets import without_secrets_in
@@ -37,7 +37,7 @@ from haltpoint.runtime.views.log_view import Details, Told, moment
 from haltpoint.runtime.views.record import ChainRecord, title_of
 from haltpoint.runtime.views.request_view import request_of
 from haltpoint.runtime.views.step_view import resting, step_view, thoughts_of
-from haltpoint.runtime.views.story import Story, tell
+from haltpoint.runtime.views.story import tell
 from haltpoint.runtime.views.wording import about
 
 
@@ -184,5 +184,5 @@ def as_json(record: ChainRecord, typed: Collection[str], *, story: bool = False)
     if not story:
         return stars
     shown = view if stars == text else ChainView.model_validate_json(stars)
-    lines = door(Story).dump_json(tell(shown, told.ended))
+    lines = encode(tell(shown, told.ended))
     return b'%s,"story":%s}' % (stars.removesuffix(b"}"), lines)

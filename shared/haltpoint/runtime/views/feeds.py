@@ -65,14 +65,9 @@ class Feeds:
         read: list[str] = []
         for place, entries in zip(places, await asyncio.gather(*calls), strict=True):
             for _, (kind, text, *_) in entries:
-                if kind == b"lines":
-                    _gather(text, lines)
+                written = text.decode().split() if kind == b"lines" else ()
+                for line in written:  # <chain>:<number>
+                    chain_id, _, number = line.rpartition(":")
+                    lines[chain_id].append(int(number))
             read.append(entries[-1][0].decode() if entries else place)
         return FeedPart(lines, read)
-
-
-def _gather(text: bytes, lines: Mapping[str, list[int]]) -> None:
-    """Take the lines of one entry, `<chain>:<number>` each."""
-    for line in text.decode().split():
-        chain_id, _, number = line.rpartition(":")
-        lines[chain_id].append(int(number))

@@ -3,9 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from itertools import accumulate
-from operator import attrgetter
 from typing import Final
 
 from redis.asyncio import Redis
@@ -40,12 +38,16 @@ class History:
         for day in range(today - days + 1, today + 1):
             keys += self.topology.keys("stats", str(day))
         counts = await added_up(self.redis, keys)
+        hours = []
+        for hour in range(24):
+            ended = {what: counts[f"hour:{what}:{hour}"] for what in _ENDED}
+            hours.append(HourRow(hour=hour, **ended))
         return StatsView(
             since=now.date() - timedelta(days=days - 1),
             until=now.date(),
             tools=_rows(counts, "tool", clarifying),
             models=_rows(counts, "model"),
-            hours=tuple(filter(attrgetter("chains"), map(partial(_hour, counts), range(24)))),
+            hours=tuple(hour for hour in hours if hour.chains),
             waited_p50=_within(counts, 0.5),
             waited_p95=_within(counts, 0.95),
         )
@@ -69,12 +71,6 @@ def _rows(
     return tuple(
         sorted(rows, key=lambda row: (-row.violations - row.failures, -row.calls, row.name))
     )
-
-
-def _hour(counts: Counter[str], hour: int) -> HourRow:
-    """What ended in this hour."""
-    chains, failures, questions = (counts[f"hour:{what}:{hour}"] for what in _ENDED)
-    return HourRow(hour=hour, chains=chains, failures=failures, questions=questions)
 
 
 def _within(counts: Counter[str], share: float) -> int | None:

@@ -156,11 +156,8 @@ class Told:
         """
         correction = {"correction": details.get("message", "")}
         for violation in reversed(self.violations):
-            if "correction" not in violation and _are_alike(violation, details):
+            is_alike = all(violation.get(name) == details.get(name) for name in _FAULT)
+            if "correction" not in violation and is_alike:
                 violation.update(correction)
                 return
         self._violated(at, {**details, **correction})
-
-
-def _are_alike(violation: Details, correction: Details) -> bool:
-    return all(violation.get(name) == correction.get(name) for name in _FAULT)

@@ -13,6 +13,7 @@ from haltpoint.contracts.people.humans import RequestKind, RequestStatus
 from haltpoint.contracts.secrets import starred, without_secrets
 from haltpoint.contracts.views.chains import RequestView
 from haltpoint.contracts.work.tasks import Task
+from haltpoint.runtime.config.faults import TIME
 from haltpoint.runtime.store.rows import Fields, Part
 from haltpoint.runtime.views.record import title_of
 
@@ -28,7 +29,10 @@ Text = Annotated[str, Field(min_length=1, max_length=300)]
 
 def _moment(given: str | datetime) -> datetime:
     """ISO 8601 alone: a number is no moment. Raises ValueError."""
-    return datetime.fromisoformat(given) if isinstance(given, str) else given
+    try:
+        return datetime.fromisoformat(given) if isinstance(given, str) else given
+    except ValueError:
+        raise ValueError(TIME) from None
 
 
 Moment = Annotated[AwareDatetime, BeforeValidator(_moment)]

@@ -8,7 +8,7 @@ from typing import Any, Final
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.humans import Answer, Choice, RequestKind, RequestStatus
 from haltpoint.contracts.reasons import Reason
-from haltpoint.contracts.views.chains import AnswerView, ChainView, ChildView, RequestView
+from haltpoint.contracts.views.chains import ChainView, ChildView, RequestView
 from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.contracts.work.thoughts import Strike, Violation, broken
 from haltpoint.runtime.views.wording import about, call, cut, joined, spaced, value_text
@@ -78,8 +78,13 @@ def _people(request: RequestView) -> Iterator[str]:
     if asked.to or asked.not_requester:
         yield f"for: {who_may(request)}"
     if asked.quorum > 1 and request.is_open:
-        votes = joined(*map(_vote, request.votes))
-        yield f"{asked.quorum} people have to say the same yes; so far: {votes or 'no one'}"
+        votes = []
+        for vote in request.votes:  # the same count together
+            said = vote.answer
+            parts = filter(None, (said.arguments, said.for_, said.text))
+            votes.append(" ".join((vote.by, *(value_text(part, WIDTH) for part in parts))))
+        so_far = joined(*votes) or "no one"
+        yield f"{asked.quorum} people have to say the same yes; so far: {so_far}"
 
 
 def who_may(request: RequestView) -> str:
@@ -87,13 +92,6 @@ def who_may(request: RequestView) -> str:
     people = " or ".join(request.answerers.to) or "each person whose key may answer"
     but = f", but not for {request.requester}, who submitted the task"
     return people + but if request.answerers.not_requester else people
-
-
-def _vote(vote: AnswerView) -> str:
-    """Who said yes, with what beside: votes that are the same count together."""
-    said = vote.answer
-    beside = [value_text(part, WIDTH) for part in (said.arguments, said.for_, said.text) if part]
-    return " ".join((vote.by, *beside))
 
 
 def _options(request: RequestView) -> Iterator[str]:

@@ -3,7 +3,7 @@
 import msgspec
 from msgspec import structs
 
-from haltpoint.contracts.people.humans import Answer, ListedCall, Question, RequestKind
+from haltpoint.contracts.people.humans import Answer, Question, RequestKind
 from haltpoint.contracts.views.chains import AnswerView, ClaimView, ListedCallView, RequestView
 from haltpoint.runtime.store.rows import StoredAnswer, StoredRequest
 from haltpoint.runtime.views.log_view import MOST_SAID, Times, moment
@@ -26,7 +26,14 @@ def request_of(stored: StoredRequest, record: ChainRecord, times: Times) -> Requ
         "status": stored.status,
         "goal": title_of(record.chain),
         "arguments": msgspec.json.decode(question.arguments or "{}"),
-        "others": tuple(map(_listed, question.others)),
+        "others": [
+            ListedCallView(
+                arguments=msgspec.json.decode(call.arguments),
+                reasons=call.reasons,
+                sources=call.sources,
+            )
+            for call in question.others
+        ],
         "asked_at": asked_at,
         "closed_at": closed_at,
         "deadline": moment(question.deadline),
@@ -47,11 +54,6 @@ def request_of(stored: StoredRequest, record: ChainRecord, times: Times) -> Requ
             for strike in question.strikes  # with the model's own words; a call is words too
         ]
     return RequestView.model_validate(view)
-
-
-def _listed(call: ListedCall) -> ListedCallView:
-    arguments = msgspec.json.decode(call.arguments)
-    return ListedCallView(arguments=arguments, reasons=call.reasons, sources=call.sources)
 
 
 def _answer(stored: StoredAnswer) -> AnswerView:

@@ -15,10 +15,11 @@ from haltpoint.chain.model.state import StepRun
 from haltpoint.chain.model.statuses import ActionStatus, StepStatus
 from haltpoint.contracts.base import JsonObject, action_id
 from haltpoint.contracts.people.humans import RequestStatus
-from haltpoint.contracts.results import NextAction, Outcome
+from haltpoint.contracts.results import NextAction, ToolResult
 from haltpoint.contracts.views.chains import RestingView
 from haltpoint.contracts.views.steps import ActionView, PromiseView, StepView, ThoughtView
 from haltpoint.contracts.work.plans import Step
+from haltpoint.runtime.store.loading import read_outcome
 from haltpoint.runtime.store.rows import Kind, StoredAction
 from haltpoint.runtime.views.log_view import Told, moment, subject_of
 from haltpoint.runtime.views.record import ChainRecord
@@ -31,7 +32,8 @@ _OF_THE_PLAN: Final = (
     "dependencies",
 )
 
-_outcome: Final = json.Decoder(Outcome).decode
+_receipt: Final = json.Decoder(ToolResult).decode
+"""Of the text of both: read once, it takes half the time."""
 
 
 def thoughts_of(record: ChainRecord, told: Told) -> defaultdict[str, list[ThoughtView]]:
@@ -111,7 +113,7 @@ def _action(record: ChainRecord, told: Told, stored: StoredAction) -> ActionView
     elif counts.kind is Kind.IN_DOUBT and not record.status.final:
         status = ActionStatus.ASKING
     else:
-        receipt = _outcome(counts.outcome).with_data(json.decode(counts.data or "{}"))
+        receipt = _receipt(f'{counts.outcome[:-1]},"data":{counts.data or "{}"}}}')
         asks = receipt.next_action in _ASKS
         status = ActionStatus.ASKING if asks else ActionStatus.DONE
     return ActionView(
@@ -133,7 +135,7 @@ def _ran(stored: StoredAction) -> JsonObject | None:
     """
     for word in (stored.receipt, stored.earlier):
         if word is not None and '"arguments":' in word.outcome:  # few have: look before you read
-            arguments = _outcome(word.outcome).metadata.arguments
+            arguments = read_outcome(word.outcome).metadata.arguments
             if arguments is not None:
                 return dict(json.decode(arguments))
     return None
@@ -141,10 +143,10 @@ def _ran(stored: StoredAction) -> JsonObject | None:
 
 def resting(record: ChainRecord, actions: Iterable[str]) -> RestingView | None:
     """The first of these actions that rests."""
-    held = any(request.status is RequestStatus.OPEN for request in record.requests.values())
     for action in actions:
         rest = record.chain.resting.get(action)
         if rest is not None and rest.until:
+            held = any(one.status is RequestStatus.OPEN for one in record.requests.values())
             error = rest.outcome.error
             until = None if held else moment(rest.until)
             return RestingView(until=until, why=error.message if error else "")

@@ -3,13 +3,14 @@ began, and so do the lines of each; what is about no step is told with the one t
 Pages, terminals and programs show it as it is. Pure.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import chain as joint
 from typing import Final
 
 from haltpoint.contracts.answers import FinalAnswer, WhyNot
+from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.phrases import count, runs_again
 from haltpoint.contracts.results import TRIED, ToolResult
 from haltpoint.contracts.views.chains import ChainView, DroppedCall, RequestView, RoutedView
@@ -58,12 +59,13 @@ def tell(chain: ChainView, ended: datetime | None = None) -> Story:
     late = over if chain.status in _ENDS else None
     below = _each(map(asked_in, chain.children))
     requests = [*chain.requests, *(asked.model_copy(update=_NO_STEP) for asked in below)]
+    edited = {asked.action_id: asked.arguments for asked in requests if is_edited(asked)}
     actions = list(_each(step.actions for step in chain.steps))
     violations = _each(step.violations for step in chain.steps)
     told = (
         map(_decision, filter(None, (*chain.routed_before, chain.routed))),
         _each(map(_title, chain.steps)),
-        _each(_called(action, requests) for action in actions),
+        _each(_called(action, edited) for action in actions),
         map(_asked, requests),
         _each(map(_closed, requests)),
         _each(_result(action, late) for action in actions),
@@ -124,7 +126,6 @@ def _closing(step: StepView, late: datetime | None) -> Lines:
     if at is None or step.started_at is None or step.status not in _ENDS:  # or read before its log
         return
     tone, words, note = _ENDS[step.status], step.status, ""
-    unkept = [promise.tool for promise in step.promises if promise.kept_by is None]
     if step.status == "skipped":
         reason = step.reason or "not needed"
         words = f"left out: {reason}"
@@ -132,6 +133,7 @@ def _closing(step: StepView, late: datetime | None) -> Lines:
         note = "its required tools succeeded"
     elif step.status == "completed" and step.validation_status == "failed":
         tone, words = "broken", "continued without its required tools"
+        unkept = [promise.tool for promise in step.promises if promise.kept_by is None]
         note = about("no receipt of {}", joined(*unkept)) or "let pass"
     text = f"{step.id} {words}"
     yield _step(at=at, tone=tone, text=text, note=note, step_id=step.id)
@@ -143,17 +145,14 @@ def _of_call(action: ActionView, at: datetime | None) -> "partial[StoryLine]":
     return partial(_call, at=at, action_id=action.id, step_id=step)
 
 
-def _called(action: ActionView, requests: Iterable[RequestView]) -> Lines:
+def _called(action: ActionView, edited: Mapping[str, JsonObject]) -> Lines:
     """A call as it was asked for, where it runs when that is no worker, and as what it ran."""
     line = _of_call(action, action.started_at)
     tool, arguments = action.tool, action.arguments
     is_given = action.receipt is not None and action.receipt.metadata.by
     if is_given and not arguments:
         return
-    for request in requests:
-        if request.action_id == action.id and is_edited(request):
-            arguments = request.arguments
-    text = call(tool, arguments)
+    text = call(tool, edited.get(action.id, arguments))
     below = about("chain {}", action.child)
     yield line(tone="running", text=text, note=below)
     if action.ran is not None:
@@ -326,9 +325,9 @@ def _answered(chain: ChainView, at: datetime) -> Lines:
     for missed in answer.not_done:
         why = spaced(missed.why)
         note = why + about(": {}", missed.message)
-        deeds.append(line(tone="not_done", text=f"Not done: {missed.says}", note=note))
-    texts = answer.text.split("\n") if answer.text else ()
-    words = [line(tone="words", text=text) for text in texts]
+        deeds.append(line(tone="not_done", text=f"Not done: “{missed.says}”", note=note))
+    texts = answer.text.split("\n")
+    words = [line(tone="words", text=text) for text in texts if answer.text]
     reasons = {missed.why for missed in answer.not_done}
     if not answer.deeds and WhyNot.IN_DOUBT not in reasons:
         words.append(line(tone="not_done", text=NOTHING))

@@ -108,7 +108,7 @@ def _task(record: ChainRecord, deeds: Sequence[Deed]) -> Task:
 def _step(number: int, deed: Deed) -> Step:
     """The step that undoes a deed. One that fails stops no other."""
     tool = f"{deed.tool}{UNDO}"
-    call = ProposedCall(tool=tool, arguments={"action_id": deed.action_id})
+    call = ProposedCall(tool=tool, arguments={"action_id": deed.action_id, "says": deed.says})
     return Step(
         id=f"undo-{number}",
         description=f"Undo: {deed.says}",

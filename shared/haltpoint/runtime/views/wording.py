@@ -1,7 +1,9 @@
 """Values and calls in a line of words."""
 
-import json
-from typing import Any
+from json import JSONEncoder
+from typing import Any, Final
+
+_written: Final = JSONEncoder(ensure_ascii=False).encode
 
 
 def call(tool: str, arguments: dict[str, Any], width: int = 48) -> str:
@@ -16,7 +18,7 @@ def call(tool: str, arguments: dict[str, Any], width: int = 48) -> str:
 
 def value_text(value: Any, width: int) -> str:
     """A value as JSON, cut."""
-    return cut(json.dumps(value, ensure_ascii=False), width)
+    return cut(_written(value), width)
 
 
 def cut(text: str, width: int) -> str:
