@@ -108,7 +108,11 @@ async def test_a_faulty_plan_is_refused_with_all_its_faults(system: System) -> N
         ({"goal": "x", "style": "fast"}, "style", "'plan' or 'react'"),
         ({"goal": "x" * 40_000}, "goal", "32768"),
         ([1], "body", "must be an object"),
-        ({"goal": "x", "bounds": {"forbidden": ["*", "fnd"]}}, "bounds.forbidden", "mean find?"),
+        (
+            {"goal": "x", "bounds": {"forbidden": ["*", "fnd"]}},
+            "bounds.forbidden",
+            "'fnd' is unknown",
+        ),
         ({"goal": "x", "patterns_off": ["ask-frst"]}, "patterns_off", "did you mean ask-first?"),
     ],
 )

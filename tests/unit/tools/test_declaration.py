@@ -123,7 +123,6 @@ def test_unknown_arguments_are_refused() -> None:
         ({"polls": True}, r"polls \(now repeats\): no such trait"),
         ({"compensate": print}, r"compensate \(now undo\): no such trait"),
         ({"description": 3}, "description=3: give a text"),
-        ({"one_of_parameters": (3,)}, "give groups of its optional parameters"),
         ({"retry": Retry(attempts=0)}, "attempts from 1 to 100"),
     ],
 )
