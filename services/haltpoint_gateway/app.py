@@ -49,7 +49,6 @@ from haltpoint_gateway.people.admin_key import admin_key
 from haltpoint_gateway.people.audit import Audit, digest_of
 from haltpoint_gateway.people.keys import Keyring
 from haltpoint_gateway.people.keys import digest_of as digest_of_key
-from haltpoint_gateway.people.limits import Submissions
 from haltpoint_gateway.people.sign_on import behind_proxy
 from haltpoint_gateway.shared_logs import SharedLogs
 
@@ -125,7 +124,7 @@ def assemble(
         patterns=[pattern.id for pattern in policy.patterns],
         store=Store(calls, topology, limits),
         inbox=Inbox(calls, topology),
-        outbox=Outbox(redis),
+        outbox=Outbox(redis, limits.retention),
         audit=audit,
         catalogue=catalogue,
         pauses=pauses,
@@ -137,7 +136,6 @@ def assemble(
         history=History(redis, topology),
         measures=Measures(redis, topology, queues),
         keyring=Keyring(redis, Functions(calls, topology), audit, digest_of_key(key)),
-        submissions=Submissions(redis, limits.submissions),
         tracing=tracing,
         faults=lambda: _faults(redis, topology, Counter(beside)),
         queues=queues,

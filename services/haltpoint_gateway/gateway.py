@@ -28,7 +28,6 @@ from haltpoint_gateway.measuring import Measures
 from haltpoint_gateway.notices.outbox import Outbox
 from haltpoint_gateway.people.audit import Audit
 from haltpoint_gateway.people.keys import Keyring
-from haltpoint_gateway.people.limits import Submissions
 from haltpoint_gateway.people.principal import Principal
 from haltpoint_gateway.problems import Problem
 from haltpoint_gateway.shared_logs import SharedLogs
@@ -62,7 +61,6 @@ class Gateway:
     history: History
     measures: Measures
     keyring: Keyring
-    submissions: Submissions
     tracing: Tracing
     faults: Callable[[], Awaitable[list[str]]]
     queues: Callable[[], Awaitable[list[QueueState]]]

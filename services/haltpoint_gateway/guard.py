@@ -53,12 +53,12 @@ class Guarded(APIRoute):
                     hint = "Send JSON with the header Content-Type: application/json."
                     raise Problem(415, "not_json", detail, hint=hint)
                 check_json(body)
-            return await handler(_Read(request, body))
+            return await handler(Read(request, body))
 
         return handle
 
 
-class _Read(Request):
+class Read(Request):
     """A request whose body was read."""
 
     def __init__(self, request: Request, body: bytes) -> None:

@@ -153,13 +153,13 @@ def test_an_edit_with_a_fault_is_said_and_one_with_another_preview_is_shown_agai
     ann = person()
     ann.goes_to(f"/inbox/{run.expects_request().id}")
     ann.page.keyboard.press("e")
-    ann.page.locator("[name='argument.page']").fill("another")
-    ann.page.locator("[name='argument.keep_days']").fill("many")
+    ann.page.locator("[name='arguments.page']").fill("another")
+    ann.page.locator("[name='arguments.keep_days']").fill("many")
     ann.page.get_by_role("button", name="with these arguments").click()
     ann.sends_now()
     ann.sees("'many' is")
-    assert ann.page.locator("[name='argument.page']").input_value() == "another"
-    ann.page.locator("[name='argument.keep_days']").fill("3")
+    assert ann.page.locator("[name='arguments.page']").input_value() == "another"
+    ann.page.locator("[name='arguments.keep_days']").fill("3")
     ann.page.get_by_role("button", name="with these arguments").click()
     ann.sends_now()
     ann.goes_to(f"/inbox/{run.expects_request().id}")

@@ -91,7 +91,7 @@ def test_what_a_model_a_tool_or_a_person_wrote_is_text(client: SyncClient, perso
         is_text(ann, path)
     ann.goes_to(f"/inbox/{request.id}")
     ann.page.keyboard.press("e")
-    assert ann.page.locator("[name='argument.page']").input_value() == words
+    assert ann.page.locator("[name='arguments.page']").input_value() == words
     client.answer(request.id, decision="reject", text=words)
     run.result()
     for path in (f"/inbox/{request.id}", f"/chains/{run.id}", "/chains", "/inbox?status=answered"):

@@ -21,6 +21,7 @@ from haltpoint.runtime.views.queries import ChainQuery
 from haltpoint.runtime.views.views import ChainHeader
 from haltpoint_gateway.gateway import Gateway, Here, Reader, Submitter
 from haltpoint_gateway.guard import Guarded
+from haltpoint_gateway.people.limits import count_submission
 from haltpoint_gateway.people.principal import Principal
 from haltpoint_gateway.problems import Problem, found, no_such
 from haltpoint_gateway.queries import EVENT_ID, Cancel, EventQuery, Feedback, ViewQuery
@@ -226,7 +227,7 @@ async def undo(gateway: Here, chain_id: str, who: Submitter) -> UndoView:
     tools = await gateway.catalogue.read()
     undoing = found(await gateway.views.undoing(chain_id, tools, who.can_see), "chain", chain_id)
     if undoing.task is not None:
-        await gateway.submissions.check(who)
+        await count_submission(gateway, who)
         line = gateway.audit.line(who, Deed.UNDONE, chain_id)
         submitted = await gateway.store.submit(
             undoing.task, chain_id=undoing.view.chain_id, line=line

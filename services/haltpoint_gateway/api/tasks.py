@@ -27,6 +27,7 @@ from haltpoint_gateway.answering import short_answer
 from haltpoint_gateway.api.chains import Accepted, accepted, backlog_full, check_root
 from haltpoint_gateway.api.requests import check_seen, seen, take_answer
 from haltpoint_gateway.gateway import Gateway, Here, Submitter
+from haltpoint_gateway.people.limits import count_submission
 from haltpoint_gateway.people.principal import Principal
 from haltpoint_gateway.problems import Problem, found, other_release
 from haltpoint_gateway.queries import IdempotencyKey
@@ -105,7 +106,7 @@ async def _begin(
 ) -> Accepted:
     """The chain of a task that was checked. Raises Problem."""
     if await gateway.store.missing((chain_id,)):  # a repeat gets its first outcome (R2)
-        await gateway.submissions.check(who)
+        await count_submission(gateway, who)
     line = gateway.audit.line(who, deed, chain_id)
     parent = request.headers.get("traceparent")
     begun = gateway.tracing.submission(chain_id, task, parent)

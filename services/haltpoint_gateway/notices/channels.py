@@ -44,8 +44,7 @@ def _service(rule: NotifyRule, url: str) -> Channel:
         fix = "See https://appriseit.com/services/ for the addresses of services"
         raise _unusable(rule, "Apprise does not know the address in its `url`", fix)
     for server in service:
-        rate = server.request_rate_per_sec
-        server.request_rate_per_sec = min(rate, _APART)
+        server.request_rate_per_sec = min(server.request_rate_per_sec, _APART)
 
     async def send(_: str, letter: Letter) -> None:
         if not await service.async_notify(letter.text, letter.title):

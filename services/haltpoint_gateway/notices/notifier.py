@@ -52,41 +52,43 @@ class Notifier:
 
     async def deliver(self, rule: NotifyRule, channel: Channel) -> None:
         """Deliver what is due by one rule."""
-        notices = await self.gateway.outbox.due(rule.name)
-        await asyncio.gather(*[self._send(rule, channel, notice) for notice in notices])
+        due = await self.gateway.outbox.due(rule.name)
+        await asyncio.gather(*[self._send(rule, channel, notice) for notice in due])
 
     async def _hear(self, request_id: str) -> None:
         request = await self._request(request_id)
         if request is None:
             return
         outbox = self.gateway.outbox
-        opened = request.asked_at.timestamp()
+        due = request.asked_at.timestamp()
         for rule in self.rules:
             if not rule.fits(request.kind, request.tool, request.answerers.to):
                 continue
             if request.is_open:
-                due = opened + rule.after
-                await outbox.add(rule.name, request_id, due)
+                await outbox.put(rule.name, request_id, "opened", due + rule.after)
             else:
-                await outbox.close(rule.name, request_id)
+                await outbox.put(rule.name, request_id, "closed", 0.0, known=True)
 
     async def _send(self, rule: NotifyRule, channel: Channel, notice: Notice) -> None:
         outbox = self.gateway.outbox
-        request = await self._request(notice.request_id)
-        if request is None or notice.is_of_an_end is request.is_open:
-            await outbox.done(notice)  # it was closed before its opening was announced
+        request_id = notice.request_id
+        request = await self._request(request_id)
+        if notice.given_up or request is None or notice.is_of_an_end is request.is_open:
+            await outbox.done(notice)  # of some it was closed before its opening was announced
             return
-        typed = await self.gateway.catalogue.typed_secrets()
-        path = f"/inbox/{request.id}"
-        link = urljoin(self.public_url, path)
-        letter = letter_of(notice, rule, request, link, typed)
+        catalogue = self.gateway.catalogue
+        tools = await catalogue.read()
+        typed = await catalogue.typed_secrets()
+        link = urljoin(self.public_url, f"/inbox/{request_id}")
+        letter = letter_of(notice, rule, request, link, tools.get(request.tool), typed)
         if rule.also_closed and request.is_open:
-            await outbox.add(rule.name, request.id, math.inf, "closed")
+            await outbox.put(rule.name, request_id, "closed", math.inf)
         try:
             await channel(notice.id, letter)
             await outbox.done(notice)
         except UndeliveredError as error:
-            await outbox.again(notice, str(error))
+            fault = str(error)
+            await outbox.again(notice, fault)
 
     async def _request(self, request_id: str) -> RequestView | None:
         return await self.gateway.views.request(request_id, visible_to=lambda _: True)

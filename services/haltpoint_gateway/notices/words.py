@@ -5,7 +5,10 @@ never.
 from haltpoint.contracts.base import JsonObject, value
 from haltpoint.contracts.people.notices import Notice, NotifyRule
 from haltpoint.contracts.secrets import starred
+from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.views.chains import RequestView
+from haltpoint.runtime.views.question import who_may
+from haltpoint.runtime.views.wording import call, spaced
 
 _SHOWN = ("kind", "tool", "question", "status", "chain_id", "deadline")
 """Of the question, in the notice's document."""
@@ -24,23 +27,29 @@ class Letter:
 
 
 def letter_of(
-    notice: Notice, rule: NotifyRule, request: RequestView, link: str, typed: frozenset[str]
+    notice: Notice,
+    rule: NotifyRule,
+    request: RequestView,
+    link: str,
+    spec: ToolSpec | None,
+    typed: frozenset[str],
 ) -> Letter:
     """The notice of a question as it is now; `link` is the address of its page."""
     kind, title, end = _CLOSED if notice.is_of_an_end else _OPENED
-    to = request.answerers.to
-    shown: JsonObject = starred(request.model_dump(mode="json"), typed=typed)
+    shown = starred(request.model_dump(mode="json"), typed=typed)
     document = {name: shown[name] for name in _SHOWN}
+    document |= {"type": kind, "id": notice.id, "request_id": request.id, "link": link}
+    document["to"] = request.answerers.to
     question = shown["question"]
-    document |= {"type": kind, "id": notice.id, "request_id": request.id}
-    document |= {"to": to, "link": link}
-    lines = [question, "", *map("It may be answered by {}.".format, to)]
+    whom = who_may(request)
+    lines = [f"It may be answered by {whom}.", end.format(request), link]
+    if spec and spec.queue:
+        does = document["does"] = spec.description.partition("\n")[0]
+        lines.insert(0, does)
+        question = f"{spaced(spec.name).capitalize()}: {question}"
     if rule.arguments:
-        listed = shown.get("others", ())
-        calls = [call["arguments"] for call in (shown, *listed)]
+        calls = [listed["arguments"] for listed in (shown, *shown.get("others", ()))]
         document |= {"arguments": calls[0], "others": calls[1:]}
-        for arguments in calls:
-            lines += [f"{name}: {given}" for name, given in arguments.items()]
-    lines += [end.format(request), link]
-    text = "\n".join(lines)
+        lines += [call(request.tool, arguments, width=1000) for arguments in calls]
+    text = "\n".join((question, *lines))
     return Letter(title.format(question)[:200], text, document)

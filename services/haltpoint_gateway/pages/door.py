@@ -8,17 +8,16 @@ a cookie of another.
 import hashlib
 import hmac
 import time
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import field
 from functools import lru_cache
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeVar
 from urllib.parse import parse_qs
 
 from fastapi import Depends, Request
 from pydantic import ValidationError
 
-from haltpoint.contracts.base import value
+from haltpoint.contracts.base import JsonObject, Strings, value
+from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.humans import Way
 from haltpoint.runtime.config.faults import in_words_of_json
 from haltpoint_gateway.gateway import Here
@@ -27,6 +26,7 @@ from haltpoint_gateway.people.keys import Keyring, digest_of
 from haltpoint_gateway.people.principal import Principal
 from haltpoint_gateway.problems import Problem
 
+T = TypeVar("T")
 COOKIE: Final = "haltpoint_session"
 LASTS: Final = 28_800
 """Seconds of a session: 8 h."""
@@ -39,24 +39,19 @@ class Typed:
     fields: dict[str, list[str]] = field(default_factory=dict)
     status: int = 200
     """Of the page that shows it again."""
-    faults: tuple[tuple[str, str], ...] = ()
-    """The names of fields, and a sentence about each."""
+    faults: Strings = ()
+    """Sentences; one about a field begins with its name."""
 
     def text(self, name: str, otherwise: str = "") -> str:
         """What was typed into a field."""
         return self.fields.get(name, [otherwise])[0].replace("\r\n", "\n")
-
-    def given(self, name: str) -> str | None:
-        """The same, or None when nothing was typed."""
-        return self.text(name) or None
 
     def refused(self, problem: Problem) -> "Typed":
         """The same with the faults of a problem. Raises it when it is the gateway's."""
         if problem.status >= 500:
             raise problem
         errors = problem.document.get("errors") or [{"message": str(problem)}]
-        messages = [str(error["message"]) for error in errors]
-        faults = tuple((text.partition(":")[0], text) for text in messages)
+        faults = tuple(str(error["message"]) for error in errors)
         return Typed(self.fields, problem.status, faults)
 
 
@@ -105,21 +100,19 @@ def _secret(admin_digest: bytes) -> bytes:
     return hashlib.scrypt(admin_digest, salt=b"pages", n=1 << 14, r=8, p=1)
 
 
-@contextmanager
-def fitting() -> Generator[None]:
-    """Let what does not fit end as a problem."""
+def fitted(kind: type[T], given: JsonObject) -> T:
+    """The value that a form makes out of what was typed: nothing in an empty field. Raises Problem
+    when it does not fit.
+    """
+    said = {name: words for name, words in given.items() if words not in ("", None)}
     try:
-        yield
+        return door(kind).validate_python(said)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
-        fault = f"{place or 'plan'}: {in_words_of_json(first)}"
-        raise Problem(
-            422,
-            "invalid_fields",
-            fault,
-            hint="Go back, change this field, and send the form again.",
-        ) from None
+        hint = "Go back, change this field, and send the form again."
+        fault = f"{place}: {in_words_of_json(first)}"
+        raise Problem(422, "invalid_fields", fault, hint=hint) from None
 
 
 async def posted(request: Request) -> Typed:

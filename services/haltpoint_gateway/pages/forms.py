@@ -5,7 +5,7 @@ any other is written as JSON.
 """
 
 import json
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from haltpoint.chain.model.schemas import properties, read_arguments
 from haltpoint.contracts.base import JsonObject, value
@@ -13,6 +13,14 @@ from haltpoint.contracts.tools import ToolSpec
 from haltpoint_gateway.pages.door import Typed
 
 Kind = Literal["text", "number", "choice", "bool", "date", "list", "json"]
+
+_KINDS: Final[dict[str, Kind]] = {
+    "string": "text",
+    "integer": "number",
+    "number": "number",
+    "boolean": "bool",
+}
+"""By the type of the value."""
 
 
 @value
@@ -25,12 +33,8 @@ class Field:
     """How it is typed in."""
     schema: JsonObject
     """Of its value; a value or null counts as a value."""
-    required: bool
-    """The form needs it."""
     text: str
     """What is in it."""
-    fault: str
-    """Why it was not taken."""
 
 
 @value
@@ -57,16 +61,13 @@ def form_of(schema: JsonObject | None, values: JsonObject, typed: Typed, prefix:
     """
     whole = schema or {}
     known = properties(whole)
-    required = whole.get("required", ())
-    faults = dict(typed.faults)
     fields: list[Field] = []
     for name in dict.fromkeys((*known, *values)):
         plain = _without_null(known.get(name, {}))
         kind = _kind(plain)
         given = values.get(name, plain.get("default"))
         text = typed.text(f"{prefix}{name}", _written(kind, given))
-        fault = faults.get(name, "")
-        fields.append(Field(name, kind, plain, name in required, text, fault))
+        fields.append(Field(name, kind, plain, text))
     return SchemaForm(whole, tuple(fields))
 
 
@@ -88,25 +89,20 @@ def _kind(schema: JsonObject) -> Kind:
     match schema:
         case {"enum": _}:
             return "choice"
-        case {"type": "string", "format": "date"}:
+        case {"format": "date"}:
             return "date"
-        case {"type": "array", "items": {"type": "string"}}:
+        case {"items": {"type": "string"}}:
             return "list"
-        case {"type": "string"}:
-            return "text"
-        case {"type": "integer" | "number"}:
-            return "number"
-        case {"type": "boolean"}:
-            return "bool"
         case _:
-            return "json"
+            return _KINDS.get(str(schema.get("type")), "json")
 
 
 def _written(kind: Kind, given: Any) -> str:
     if given is None:
         return ""
     if kind == "list" and isinstance(given, list):
-        return "\n".join(map(str, given))
+        lines = map(str, given)
+        return "\n".join(lines)
     return as_typed(given)
 
 
@@ -114,7 +110,5 @@ def _read(field: Field) -> Any:
     """What a field holds, before the schema reads it."""
     if field.kind == "list":
         return [*filter(None, map(str.strip, field.text.splitlines()))]
-    if field.kind == "choice":
-        choices = {as_typed(choice): choice for choice in field.schema["enum"]}
-        return choices.get(field.text, field.text)
-    return field.text
+    choices = {as_typed(choice): choice for choice in field.schema.get("enum", ())}
+    return choices.get(field.text, field.text)

@@ -5,17 +5,19 @@ may do nothing but what it has to.
 import json
 import re
 import unicodedata
-from collections.abc import Iterator
 from datetime import UTC, datetime
+from difflib import ndiff
 from functools import lru_cache
 from typing import Any, Final
 
+import re2
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 from pydantic import TypeAdapter
 from starlette.responses import HTMLResponse
 
 from haltpoint.chain.model.canonical import spelt_out
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.views.story import SIGNS
 from haltpoint_gateway.pages.assets import address_of
 from haltpoint_gateway.pages.forms import as_typed
@@ -33,12 +35,14 @@ HEADERS: Final = {
 }
 """Of every page."""
 
-_WORD: Final = re.compile(r"\w+")
-_SPELT: Final = Markup('<span class="spelt" title="{title}">{code}</span>')
+_UNUSUAL: Final = re.compile(r"[^ -~\n\t]")
+_LATIN_WORD: Final = re2.compile(r"[\pL\pN_]*\p{Latin}[\pL\pN_]*")
+_FOREIGN: Final = re2.compile(r"[^\PL\p{Latin}]")
+"""A letter of another alphabet."""
+_SPELT: Final = Markup('<span class="spelt" title="{}">{}</span>')
 _TIME: Final = Markup('<time datetime="{}">{:%Y-%m-%d %H:%M:%S} UTC</time>')
 _MOMENT: Final = TypeAdapter(datetime)
 _UNITS: Final = {"d": 86400, "h": 3600, "min": 60, "s": 1}
-_LATIN: Final = "LATIN"
 _SEPARATORS: Final = "\uff20\uff0e\uff0f\uff3c\u2044\u2215"
 """Signs that look like those between the parts of an address."""
 _LINE: Final = 60
@@ -58,14 +62,11 @@ def spelt(text: Any) -> Markup:
     word, are spelt out.
     """
     whole = str(text)
-    line = re.sub(r"[\n\t]", "", whole)
-    if line.isascii() and line.isprintable():
-        return Markup.escape(whole)
-    strange = {place for place, sign in enumerate(whole) if _is_hidden(sign)}
-    strange.update(_look_alikes(whole))
-    return Markup("").join(
-        _named(sign) if place in strange else sign for place, sign in enumerate(whole)
-    )
+    escaped = Markup.escape(whole)
+    shown = _UNUSUAL.sub(lambda sign: _shown(sign.group()), escaped)
+    if not shown.isascii():
+        shown = _LATIN_WORD.sub(lambda word: _FOREIGN.sub(_named, word.group()), shown)
+    return Markup(shown)  # noqa: S704 - it was escaped, and what came in is names of signs
 
 
 def written(value: Any) -> Markup:
@@ -90,6 +91,12 @@ def is_at(place: str, name: str) -> bool:
     return place == name or place.startswith((f"{name}.", f"{name}["))
 
 
+def is_past(moment: datetime) -> bool:
+    """Whether it is over."""
+    now = datetime.now(UTC)
+    return moment < now
+
+
 def lasting(seconds: float) -> str:
     """A length of time in the largest unit of which there are two."""
     for unit, size in _UNITS.items():
@@ -98,34 +105,21 @@ def lasting(seconds: float) -> str:
     return f"{seconds * 1000:.0f} ms"
 
 
-def _named(sign: str) -> Markup:
+@lru_cache(maxsize=4096)
+def _shown(sign: str) -> str:
+    """A sign, spelt out when it is hidden, or another one in a form that is not the plain one."""
+    is_styled = sign.isalnum() and unicodedata.normalize("NFKC", sign) != sign
+    is_plain = spelt_out(sign) == sign and sign not in _SEPARATORS
+    return sign if is_plain and not is_styled else _code(sign)
+
+
+def _named(letter: Any) -> str:
+    return _code(letter.group())
+
+
+def _code(sign: str) -> str:
     name = unicodedata.name(sign, "control character")
-    return _SPELT.format(title=name, code=f"U+{ord(sign):04X}")
-
-
-@lru_cache(maxsize=4096)
-def _is_hidden(sign: str) -> bool:
-    if sign in "\n\t":
-        return False
-    return sign in _SEPARATORS or spelt_out(sign) != sign
-
-
-def _look_alikes(text: str) -> Iterator[int]:
-    """The places of letters that are not Latin in words that have Latin ones, and of letters in
-    another form than the plain one.
-    """
-    for word in _WORD.finditer(text):
-        has_latin = any(_script(sign) == _LATIN for sign in word.group())
-        for place, sign in enumerate(word.group(), word.start()):
-            is_styled = unicodedata.normalize("NFKC", sign) != sign and sign.isalnum()
-            is_foreign = has_latin and _script(sign) not in ("", _LATIN)
-            if is_styled or is_foreign:
-                yield place
-
-
-@lru_cache(maxsize=4096)
-def _script(sign: str) -> str:
-    return unicodedata.name(sign, "").partition(" ")[0] if sign.isalpha() else ""
+    return _SPELT.format(name, f"U+{ord(sign):04X}")
 
 
 _PAGES: Final = Environment(
@@ -136,5 +130,6 @@ _PAGES: Final = Environment(
 )
 _PAGES.filters.update(spelt=spelt, written=written, typed=as_typed, moment=moment, lasting=lasting)
 _PAGES.filters.update(sign=SIGNS.__getitem__)
-_TESTS: Final[dict[str, Any]] = {"at": is_at}
+_TESTS: Final[dict[str, Any]] = {"at": is_at, "past": is_past}
 _PAGES.tests.update(_TESTS)
+_PAGES.globals.update(difference=ndiff, statuses=[*ChainStatus])

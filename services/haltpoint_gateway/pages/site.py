@@ -6,7 +6,7 @@ from fastapi import FastAPI, Request
 from starlette.responses import RedirectResponse, Response
 
 from haltpoint_gateway.gateway import Gateway
-from haltpoint_gateway.pages import chains, inbox, live, start, system
+from haltpoint_gateway.pages import chains, inbox, live, routes, start, system
 from haltpoint_gateway.pages.assets import Assets
 from haltpoint_gateway.pages.door import NotSignedInError
 from haltpoint_gateway.pages.looks import html
@@ -17,7 +17,7 @@ from haltpoint_gateway.problems import Problem, install
 def make_pages(gateway: Gateway) -> FastAPI:
     """The pages of this gateway."""
     pages = FastAPI(openapi_url=None, telemetry={"tracing": False, "metrics": False, "logs": False})
-    for room in (start, inbox, chains, system, live, page):
+    for room in (start, routes, inbox, chains, system, live, page):
         pages.include_router(room.router)
     pages.mount("/static", Assets())
     pages.state.gateway = gateway

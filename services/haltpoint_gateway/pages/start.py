@@ -2,24 +2,24 @@
 
 import re
 import secrets
+from contextlib import suppress
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
-from pydantic import TypeAdapter
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.keys import Scope
+from haltpoint.contracts.strict_json import read_strictly
 from haltpoint.contracts.work.tasks import Mode, Task
 from haltpoint.runtime.views.queries import ChainQuery, RequestQuery
 from haltpoint_gateway.api.chains import list_chains
 from haltpoint_gateway.api.requests import list_requests
 from haltpoint_gateway.api.tasks import submit
 from haltpoint_gateway.gateway import Here
-from haltpoint_gateway.pages.door import COOKIE, LASTS, Form, Typed, cookie_of, fitting
+from haltpoint_gateway.pages.door import COOKIE, LASTS, Form, Typed, cookie_of, fitted
 from haltpoint_gateway.pages.looks import html
 from haltpoint_gateway.pages.visit import Looks, Visit, to_chain
-from haltpoint_gateway.pages.words import WORDS
 from haltpoint_gateway.people.keys import digest_of
 from haltpoint_gateway.problems import Problem
 
@@ -27,9 +27,6 @@ router = APIRouter()
 
 _SHOWN = 5
 _STRICT: Any = {"httponly": True, "samesite": "strict"}
-_TASK: TypeAdapter[Task] = TypeAdapter(Task)
-_OBJECT: TypeAdapter[JsonObject] = TypeAdapter(JsonObject)
-
 _LOCAL = re.compile(r"/(?:[^/\\].*)?")
 """An address of this gateway, and of no other."""
 
@@ -39,13 +36,9 @@ async def start(visit: Looks) -> HTMLResponse:
     """What waits for people, and what happened last; of an empty system what to do next."""
     asked = await list_requests(visit.gateway, visit.who, RequestQuery(limit=_SHOWN))
     chains = await list_chains(visit.gateway, visit.who, ChainQuery(limit=_SHOWN))
+    questions, latest = await visit.documents((asked, chains))
     tools = await visit.tools()
-    return visit.html(
-        "start",
-        questions=await visit.documents(asked.items),
-        chains=await visit.documents(chains.items),
-        tools=[name for name, spec in tools.items() if not spec.internal],
-    )
+    return visit.html("start", questions=questions, chains=latest, tools=tools)
 
 
 @router.get("/new")
@@ -59,7 +52,7 @@ async def submitted(visit: Looks, form: Form, request: Request) -> Response:
     """Submit it, and watch. A form that is sent twice is one task."""
     visit.needs(Scope.SUBMIT)
     try:
-        key = form.given("key")
+        key = form.text("key") or None
         outcome = await submit(visit.gateway, _task(form), visit.who, request, key)
     except Problem as problem:
         refused = form.refused(problem)
@@ -79,14 +72,16 @@ async def login(next: Annotated[str, Query(max_length=2000)] = "/") -> HTMLRespo
 async def signed_in(request: Request, form: Form, gateway: Here) -> Response:
     """Begin a session."""
     where = form.text("next")
-    key = form.text("key").strip()
+    typed = form.text("key")
+    key = typed.strip()
     principal = await gateway.keyring.holder(digest_of(key))
     if principal is None or not principal.may(Scope.READ):
-        fault = WORDS["login"]["no_read" if principal else "unknown"]
+        fault = "no_read" if principal else "unknown"
         return html("login", status=401, next=where, fault=fault)
     cookie = cookie_of(gateway.keyring, key)
     response = RedirectResponse(where if _LOCAL.fullmatch(where) else "/", 303)
-    is_secure = request.url.scheme == "https"
+    scheme = request.url.scheme
+    is_secure = scheme == "https"
     response.set_cookie(COOKIE, cookie, LASTS, secure=is_secure, **_STRICT)
     return response
 
@@ -111,9 +106,9 @@ def _form(visit: Visit, typed: Typed) -> HTMLResponse:
 
 def _task(form: Typed) -> Task:
     """The task of a form. Raises Problem."""
-    given: JsonObject = {name: form.text(name).strip() for name in ("goal", "mode", "agent")}
-    plan = form.text("plan").strip()
-    with fitting():
-        if plan:
-            given["plan"] = _OBJECT.validate_json(plan)
-        return _TASK.validate_python({name: value for name, value in given.items() if value})
+    given: JsonObject = {
+        name: form.text(name).strip() for name in ("goal", "mode", "agent", "plan")
+    }
+    with suppress(ValueError):  # what is no JSON stays a text, which is no plan
+        given["plan"] = read_strictly(form.text("plan").encode())
+    return fitted(Task, given)

@@ -9,7 +9,8 @@ from haltpoint_gateway.problems import Problem
 
 def is_theirs(who: Principal, request: RequestView) -> bool:
     """Whether a rule lets this person answer by name, or they have taken the question."""
-    holder = request.claim.by if request.claim else ""
+    claim = request.claim
+    holder = claim.by if claim else ""
     return holder == who.name or (_is_named(who, request) and may_answer(who, request))
 
 

@@ -24,8 +24,8 @@ from haltpoint_gateway.people.principal import Principal
 
 _KEYS: Final = "keys"
 KEYS: Final = f"hp:{{0}}:{_KEYS}"
-_USES: Final = f"{KEYS}:used"
-"""When each was used last, in seconds since the epoch."""
+_USES: Final = f"{KEYS}:uses"
+"""In which minute each was used last, in seconds since the epoch: Redis writes a minute once."""
 T = TypeVar("T")
 _TRUSTED: Final = 0.5
 """Seconds for which a gateway remembers who holds a key; so long may a revoked one still open."""
@@ -73,7 +73,9 @@ class Keyring:
 
     async def all(self) -> list[KeyView]:
         """Every key but the admin key, the newest first."""
-        rows, uses = await self.redis.hgetall(KEYS), await self.redis.hgetall(_USES)
+        redis = self.redis
+        rows = await redis.hgetall(KEYS)
+        uses = dict(await redis.zrange(_USES, 0, -1, withscores=True))
         keys = [_read(row, uses.get(digest)) for digest, row in rows.items()]
         return sorted(keys, key=lambda key: key.made_at, reverse=True)
 
@@ -83,10 +85,10 @@ class Keyring:
         if row is None:
             return False
         line = self.audit.line(who, Deed.KEY_REVOKED, key_id, _words(_read(row)))
-        ended = await self.functions.call("change", 0, "HDEL", _KEYS, key_id, line=line)
-        await self.redis.hdel(_USES, key_id)
+        await self.functions.call("change", 0, "HDEL", _KEYS, key_id, line=line)
+        await self.redis.zrem(_USES, key_id)
         self._known.clear()
-        return bool(ended)
+        return True
 
     async def while_open(self, who: Principal, stream: AsyncIterator[T]) -> AsyncIterator[T]:
         """A stream that ends with the key of who asked for it."""
@@ -115,8 +117,8 @@ class Keyring:
         now = datetime.now(UTC)
         if key.expires_at and key.expires_at < now:
             return None
-        seconds = int(now.timestamp())
-        await self.redis.hset(_USES, name, seconds)
+        minute = now.replace(second=0, microsecond=0)
+        await self.redis.zadd(_USES, {name: minute.timestamp()}, gt=True)
         who = person(key.name)
         holder = Principal(who, key.tenant, key.scopes, key.groups, digest)
         self._known[digest] = holder
@@ -135,5 +137,5 @@ def _words(key: KeyView) -> str:
     return f"{key.name}: {', '.join(key.scopes)}"
 
 
-def _read(row: bytes, used: bytes | None = None) -> KeyView:
+def _read(row: bytes, used: float | None = None) -> KeyView:
     return KeyView.model_validate({**msgspec.json.decode(row), "used_at": used})

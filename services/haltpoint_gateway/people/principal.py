@@ -43,5 +43,6 @@ class Principal:
 
 def between_commas(text: str) -> Strings:
     """The names between commas."""
-    names = map(str.strip, text.split(","))
+    parts = text.split(",")
+    names = map(str.strip, parts)
     return tuple(filter(None, names))

@@ -8,8 +8,8 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from haltpoint.contracts.people.answerers import person, persons_name
-from haltpoint.contracts.people.keys import EVERYDAY
+from haltpoint.contracts.people.answerers import person
+from haltpoint.contracts.people.keys import EVERYDAY, NewKey
 from haltpoint.contracts.people.keys import Scope as Allowed
 from haltpoint.runtime.config.settings import GatewaySettings
 from haltpoint_gateway.people.principal import Principal, between_commas
@@ -40,13 +40,16 @@ def behind_proxy(app: ASGIApp, settings: GatewaySettings) -> ASGIApp:
 
 def _signed_on(headers: Headers, settings: GatewaySettings) -> Principal | None:
     said = _said(headers, settings.user_header)
+    name = person(said)
+    listed = _said(headers, settings.groups_header)
+    groups = between_commas(listed)
     try:
-        name = persons_name(person(said))
+        # As an admin writes it down who makes a key for this person.
+        signed = NewKey(name=name, groups=groups)
     except ValueError:
         return None
-    groups = between_commas(_said(headers, settings.groups_header))
-    scopes = (*EVERYDAY, Allowed.ADMIN) if ADMINS in groups else EVERYDAY
-    return Principal(name, None, scopes, groups)
+    scopes = (Allowed.ADMIN,) if ADMINS in groups else EVERYDAY
+    return Principal(name, None, scopes, signed.groups)
 
 
 def _said(headers: Headers, header: str | None) -> str:

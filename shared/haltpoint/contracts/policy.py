@@ -14,7 +14,6 @@ reason = "who asks for a deployment wants one"
 escalate = "The model did not call {expected_tools} in {count} tries."
 """
 
-from collections import Counter
 from enum import StrEnum
 from string import Formatter
 from typing import Annotated, Final, Self
@@ -167,17 +166,3 @@ class PolicyFile(Form):
     """As `HALTPOINT_LIMITS__STEPS`."""
     actions: Limit = None
     """As `HALTPOINT_LIMITS__ACTIONS`."""
-
-    @model_validator(mode="after")
-    def _ids_are_distinct(self) -> Self:
-        kinds = (
-            ("patterns", [pattern.id for pattern in self.patterns]),
-            ("rules", [rule.id for rule in self.approvals]),
-            ("rules of `notify`", [rule.name for rule in self.notify]),
-        )
-        for kind, names in kinds:
-            counted = Counter(names)
-            twice = sorted(name for name, times in counted.items() if times > 1)
-            if twice:
-                raise ValueError(f"two {kind} are called {', '.join(twice)}")
-        return self

@@ -4,7 +4,6 @@ fail.
 
 import asyncio
 import json
-import math
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -137,6 +136,7 @@ async def test_a_rule_announces_its_kinds_and_tools_alone(
             yes_or_no = await system.ask(await system.submit(), RequestKind.CONFIRMATION)
             await wait_until(lambda: bool(receiver.taken))
     assert receiver.ids() == {f"desk/{yes_or_no}/opened"}
+    assert receiver.taken[0]["does"] == "Find a contact by name."
 
 
 async def test_a_rule_for_a_group_announces_what_is_put_to_it_and_says_to_whom(
@@ -182,7 +182,7 @@ async def _is_empty(system: System) -> bool:
 async def test_a_service_that_fails_gets_the_notice_again_under_the_same_id(
     system: System, server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("haltpoint_gateway.notices.outbox._PAUSES", (0.05, 0.1, 0.1))
+    monkeypatch.setattr("haltpoint_gateway.notices.outbox._FIRST", 0.05)
     receiver = Receiver(lambda nth: 500 if nth < 4 else 200)
     async with listening(receiver) as where, gateway(system, server, tmp_path, rule(where)):
         request = await system.asked()
@@ -192,7 +192,7 @@ async def test_a_service_that_fails_gets_the_notice_again_under_the_same_id(
     assert (await system.get("notices"))["items"] == []
 
 
-async def test_a_notice_that_no_service_takes_is_seen_and_given_up_after_a_day(
+async def test_a_notice_that_no_service_takes_is_seen_given_up_after_a_day_and_then_forgotten(
     system: System, server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def listed() -> list[JsonObject]:
@@ -212,14 +212,19 @@ async def test_a_notice_that_no_service_takes_is_seen_and_given_up_after_a_day(
             assert not item["given_up"]
             shown = await system.http.get(f"/v1/requests/{request}")
             assert shown.json()["status"] == "open"  # a failing notice touches no chain
-        monkeypatch.setattr("haltpoint_gateway.notices.outbox._PAUSES", (math.inf,))
+        monkeypatch.setattr("haltpoint_gateway.notices.outbox._TRIES", 1)
         again = await system.asked()
-        async with gateway(system, server, tmp_path, rule(where)):
+        limits = LimitSettings(retention=4.0)
+        async with gateway(system, server, tmp_path, rule(where), limits=limits):
 
             async def is_given_up() -> bool:
                 return [n["request_id"] for n in await listed() if n["given_up"]] == [again]
 
+            async def is_forgotten() -> bool:
+                return again not in [notice["request_id"] for notice in await listed()]
+
             await wait_until(is_given_up)
+            await wait_until(is_forgotten)
 
 
 async def test_a_fact_that_a_gateway_took_before_it_died_is_announced_by_the_next(
@@ -293,10 +298,11 @@ async def test_a_notice_goes_by_mail(
     url = f"mailto://127.0.0.1:{port}?from=halt@example.com&to=ann@example.com&mode=insecure"
     policy = f'[[notify]]\nname = "mail"\nurl = "{url}"\n'
     async with mail_server, gateway(system, server, tmp_path, policy):
-        request = await system.asked()
+        request = await system.asked(kind=RequestKind.CONFIRMATION)
         await wait_until(lambda: bool(mailbox.mails))
     (mail,) = mailbox.mails
-    assert "Which John?" in mail["Subject"]
+    assert "Lookup contacts: Which John?" in mail["Subject"]
+    assert "Find a contact by name." in mail.as_string()
     assert request in mail.as_string()
 
 

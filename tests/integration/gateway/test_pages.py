@@ -25,11 +25,11 @@ from haltpoint_gateway.http_api import make_api
 from haltpoint_gateway.pages import live
 from haltpoint_gateway.pages.door import COOKIE
 from haltpoint_gateway.watchers import EVERYTHING
-from tests.integration.gateway.conftest import ADMIN, BOSS, System
+from tests.integration.gateway.conftest import ADMIN, BOSS, System, bearer
 from tests.integration.gateway.test_deployment import letter
+from tests.integration.gateway.test_keys import OWN
 from tests.support import wait_until
 
-OWN = {"Origin": "http://gateway", "Sec-Fetch-Site": "same-origin"}
 NASTY = "<script>alert(1)</script>"
 
 
@@ -48,7 +48,8 @@ class Browser:
     async def send(self, path: str, **fields: str) -> httpx.Response:
         return await self.http.post(path, data=fields, headers=OWN)
 
-    async def sign_in(self, key: str = ADMIN) -> None:
+    async def sign_in(self, headers: dict[str, str] = bearer(ADMIN)) -> None:  # noqa: B008
+        key = headers["Authorization"].removeprefix("Bearer ")
         reply = await self.send("/login", key=key, next="/inbox")
         assert (reply.status_code, reply.headers["location"]) == (303, "/inbox")
 
@@ -105,8 +106,7 @@ async def test_a_key_that_may_not_see_pages_is_refused_at_the_door(
 async def test_a_session_ends_with_its_time_its_key_or_its_signature(
     system: System, stranger: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    key = (await system.key("shop", Scope.READ))["Authorization"].partition(" ")[2]
-    await stranger.sign_in(key)
+    await stranger.sign_in(await system.key("shop", Scope.READ))
     await stranger.see("/inbox")
     cookie = stranger.http.cookies[COOKIE]
     stranger.http.cookies.set(COOKIE, cookie[:-1] + ("0" if cookie[-1] != "0" else "1"))
@@ -252,7 +252,7 @@ async def test_an_answer_that_does_not_fit_keeps_what_was_typed(
     reply = await browser.send(f"/inbox/{request}", **fields)
     assert reply.status_code == 422
     assert "seats" in words(reply)
-    assert "'many'" in words(reply)
+    assert words(reply).count("value.seats: 'many' is not a whole number") == 2  # and at the field
     assert "by the window" in reply.text
     reply = await browser.send(f"/inbox/{request}", **answer)
     assert reply.status_code == 422
@@ -314,9 +314,8 @@ async def test_alike_questions_are_answered_together_each_by_itself(
 async def test_a_key_that_may_only_read_sees_and_changes_nothing(
     system: System, stranger: Browser
 ) -> None:
-    key = (await system.key("shop", Scope.READ))["Authorization"].partition(" ")[2]
     request = await system.ask(await system.submit(tenant="shop"))
-    await stranger.sign_in(key)
+    await stranger.sign_in(await system.key("shop", Scope.READ))
     assert "Which John?" in await stranger.see(f"/inbox/{request}")
     reply = await stranger.send(f"/inbox/{request}", decision="select", option_id="u1")
     assert reply.status_code == 403
@@ -409,8 +408,7 @@ async def test_the_deployment_has_pages(system: System, browser: Browser) -> Non
     assert "In the last seven days Nothing yet." in seen
     assert "There is no tool 'nothing'" in await browser.see("/tools/nothing", 404)
     assert "Nothing yet." in await browser.see("/stats?days=1")
-    key = (await system.key("shop", Scope.READ))["Authorization"].partition(" ")[2]
-    await browser.sign_in(key)
+    await browser.sign_in(await system.key("shop", Scope.READ))
     await browser.see("/dead-letters", 403)
     await browser.see("/stats", 403)
 
@@ -439,7 +437,6 @@ async def test_dead_letters_are_put_back_and_dropped_on_their_page(
 
 
 async def test_r10_a_loss_is_shown_above_the_dead_letters(browser: Browser, system: System) -> None:
-    await browser.sign_in()
     await system.gateway.recovery.lose_group(0, "tools:default")
     assert "The server has lost writes of partition 0" in await browser.see("/dead-letters")
     reply = await browser.send("/dead-letters/0/accept")
@@ -526,7 +523,7 @@ async def test_a_person_sees_for_whom_a_question_is_who_has_taken_it_and_who_sai
     others = await system.ask(await system.submit(), kind, answerers=Answerers(to=("group:board",)))
     finance = await system.key(None, *EVERYDAY, name="bob", groups=("finance",))
     key = await system.key(None, *EVERYDAY, name="ann", groups=("finance",))
-    await stranger.sign_in(key["Authorization"].partition(" ")[2])
+    await stranger.sign_in(key)
     mine = (await stranger.http.get("/inbox?mine=True")).text
     assert f'id="{theirs}"' in mine
     assert f'id="{others}"' not in mine

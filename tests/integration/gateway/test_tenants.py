@@ -1,16 +1,19 @@
 """Tenants apart: every route of the API and every page, for every role, from both sides."""
 
+import json
+from itertools import product
 from typing import Final, NamedTuple
 
 import httpx
 import pytest
 from fastapi.openapi.utils import get_openapi
 
-from haltpoint.contracts.base import JsonObject
+from haltpoint.contracts.base import JsonObject, chain_of
 from haltpoint.contracts.people.keys import NewKey, Scope
 from haltpoint_gateway.pages.door import COOKIE, cookie_of
 from haltpoint_gateway.pages.site import make_pages
 from tests.integration.gateway.conftest import BOSS, System, bearer, problem, task
+from tests.integration.gateway.test_keys import OWN
 
 TENANTS: Final = ("acme", "umbrella")
 SCOPES: Final = (Scope.SUBMIT, Scope.READ, Scope.ANSWER)
@@ -47,10 +50,6 @@ class Ids(NamedTuple):
 
 
 FORM: Final = {"decision": "select", "option_id": "u1"}
-ACTS: Final = {"inbox": "claim", "queues": "resume", "dead-letters": "drop"}
-"""What a form does on these pages."""
-OWN: Final = {"Origin": "http://gateway", "Sec-Fetch-Site": "same-origin"}
-"""What a browser says of a form on our own page."""
 OF_NOBODY: Final = {"/login", "/logout", "/live"}
 """Pages of no tenant; what is live of a chain is in OF_AN_ID."""
 OF_AN_ID: Final = (("GET", "/live?chain={chain_id}"), ("POST", "/inbox?q={request_id}"))
@@ -95,7 +94,7 @@ async def property_of(system: System, tenant: str) -> Ids:
 
 
 async def call(system: System, route: Route, ids: Ids, key: dict[str, str]) -> httpx.Response:
-    path = route.path.format(**ids._asdict(), act=ACTS.get(route.path.split("/")[1], ""))
+    path = route.path.format(**ids._asdict())
     if not path.startswith("/v1/"):
         cookie = cookie_of(system.gateway.keyring, key["Authorization"].removeprefix("Bearer "))
         headers = {**OWN, "Cookie": f"{COOKIE}={cookie}", "Authorization": ""}
@@ -174,21 +173,36 @@ async def test_lists_have_what_is_the_tenants_own_and_an_admin_sees_all(system: 
         assert (await system.http.get(f"/v1/chains/{own.chain_id}")).status_code == 200
 
 
-async def test_a_cursor_names_no_chain_of_another_tenant(
-    system: System, monkeypatch: pytest.MonkeyPatch
+BEGINNING: Final = f"{'9' * 20}_~"
+
+
+async def walked(
+    system: System, path: str, key: dict[str, str], cursor: str = BEGINNING
+) -> list[JsonObject]:
+    """All pages behind a cursor."""
+    pages: list[JsonObject] = []
+    while cursor:
+        place = {"limit": 1, "cursor": cursor}
+        pages.append(await system.get(path, params=place, headers=key))
+        cursor = pages[-1].get("next_cursor") or ""
+    return pages
+
+
+@pytest.mark.parametrize("path", ["chains", "requests"])
+async def test_a_cursor_of_any_making_tells_and_opens_nothing_of_another_tenant(
+    system: System, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
+    """Their own cursors, and all that can be made of their moments and ids."""
     monkeypatch.setattr("haltpoint.runtime.views.pages._SCAN", 3)
-    first = await system.submit(tenant="acme")
-    theirs = [await system.submit(tenant="umbrella") for _ in range(5)]
-    last = await system.submit(tenant="acme")
-    key = await system.key("acme", Scope.READ)
-    listed: list[str] = []
-    place: dict[str, str | int] = {"limit": 1}
-    while True:
-        page = await system.get("chains", params=place, headers=key)
-        listed += [item["id"] for item in page["items"]]
-        if page["next_cursor"] is None:
-            break
-        assert not any(name in page["next_cursor"] for name in theirs)
-        place["cursor"] = page["next_cursor"]
-    assert listed == [last, first]
+    owners = ("acme", *["umbrella"] * 5, "acme")
+    ids = [await system.ask(await system.submit(tenant=owner)) for owner in owners]
+    chains = [*map(chain_of, ids)]
+    ours, theirs = [await system.key(tenant, Scope.READ) for tenant in TENANTS]
+    cursors = [str(page["next_cursor"]) for page in await walked(system, path, theirs)]
+    moments = {cursor.partition("_")[0] for cursor in cursors}
+    for place in product(moments, (*ids, *chains, "~", "0", "a b")):
+        cursor = "_".join(place)
+        seen = json.dumps(await walked(system, path, ours, cursor))
+        assert not any(chain in seen for chain in chains[1:-1]), cursor
+    seen = json.dumps(await walked(system, path, ours))
+    assert [chain in seen for chain in chains] == [True, *[False] * 5, True]

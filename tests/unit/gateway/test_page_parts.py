@@ -60,7 +60,6 @@ def test_each_kind_of_property_has_a_field() -> None:
     assert texts["guests"] == "Ann\nBob"
     assert texts["seats"] == "2"
     assert texts["beyond"] == "1"
-    assert [field.name for field in fields if field.required] == ["name"]
 
 
 def test_what_was_typed_becomes_values_of_their_kinds() -> None:

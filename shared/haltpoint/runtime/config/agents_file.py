@@ -2,8 +2,7 @@
 models.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +16,7 @@ from haltpoint.contracts.work.routing import (
 )
 from haltpoint.contracts.written import regex
 from haltpoint.runtime.config.faults import near
-from haltpoint.runtime.config.toml_file import TomlFile
+from haltpoint.runtime.config.toml_file import TomlFile, repeated
 
 _FILE: Final = TomlFile(
     "HP-037",
@@ -59,7 +58,7 @@ def read(path: Path | None) -> Agents:
 def _faults(file: Agents) -> Iterator[str]:
     """What a file says that fits its schema, and contradicts itself or names what is not there."""
     names = [agent.name for agent in file.agents]
-    for name, times in _repeated(map(str.casefold, names)):
+    for name, times in repeated(map(str.casefold, names)):
         yield f"{times} agents are called {name!r}, whatever its case"
     for agent in file.agents:
         place = f"agent {agent.name!r}"
@@ -73,11 +72,6 @@ def _faults(file: Agents) -> Iterator[str]:
     if file.supervisor is not None:
         yield from _missing_model("supervisor", file.supervisor.model, file)
         yield from _faults_of_routing(file.supervisor, names)
-
-
-def _repeated(names: Iterable[str]) -> Iterator[tuple[str, int]]:
-    """Names that are given several times, and how often."""
-    return ((name, times) for name, times in Counter(names).items() if times > 1)
 
 
 def _missing_model(place: str, name: str | None, file: Agents) -> Iterator[str]:
@@ -98,7 +92,7 @@ def _faults_of_routing(supervisor: Supervisor, names: Sequence[str]) -> Iterator
         yield from _missing_agent("supervisor.agents", name, names)
     if supervisor.fallback is not None:
         yield from _missing_agent("supervisor.fallback", supervisor.fallback, names)
-    for name, times in _repeated(rule.id for rule in supervisor.rules):
+    for name, times in repeated(rule.id for rule in supervisor.rules):
         yield f"supervisor.rules: {times} rules have the id {name!r}"
     for rule in supervisor.rules:
         place = f"supervisor.rule {rule.id!r}"

@@ -3,8 +3,10 @@ once.
 """
 
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
+from itertools import starmap
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -21,11 +23,14 @@ T = TypeVar("T")
 _ENTRIES: Final = {
     "patterns": "pattern",
     "approvals": "rule",
+    "notify": "notify rule",
     "rules": "rule",
     "agents": "agent",
     "models": "model",
 }
 """What an entry of a section is called. Its name is its key, or its `id` or `name`."""
+_WITH_NAMES: Final = ("patterns", "approvals", "notify")
+"""Lists of entries of which no two have one name."""
 
 
 @value
@@ -58,13 +63,14 @@ class TomlFile:
         """These values by the schema of the file. Raises HaltpointError with all faults; with the
         contradictions of values that fit the schema.
         """
+        faults = [*_same_names(raw)]
         try:
             read = door(kind).validate_python(raw)
         except ValidationError as error:
             meant = _meant(error, raw)
-            faults = [self._sentence(place, fault, raw, kind) for place, fault in meant.items()]
+            faults += [self._sentence(place, fault, raw, kind) for place, fault in meant.items()]
         else:
-            faults = list(filter(None, (fault_in(raw), *contradictions(read))))
+            faults += filter(None, (fault_in(raw), *contradictions(read)))
             if not faults:
                 return read
         why = faults[0] if len(faults) == 1 else "".join(f"\n  - {fault}" for fault in faults)
@@ -80,6 +86,20 @@ class TomlFile:
         if fault["type"] == "extra_forbidden":
             return f"{where} is not a key{nearest(place[-1], keys_of(kind))}"
         return f"{where}: {in_words(fault)}"
+
+
+def repeated(names: Iterable[str]) -> Iterator[tuple[str, int]]:
+    """Names that are given several times, and how often."""
+    return ((name, times) for name, times in Counter(names).items() if times > 1)
+
+
+def _same_names(raw: Mapping[str, Any]) -> Iterator[str]:
+    """What is wrong with the names of entries, whatever else is wrong with them."""
+    for section in _WITH_NAMES:
+        entries = raw.get(section)
+        names = starmap(_name, enumerate(entries)) if isinstance(entries, list) else ()
+        for name, times in repeated(names):
+            yield f"{times} {_ENTRIES[section]}s are called {name}"
 
 
 def _meant(error: ValidationError, raw: Any) -> dict[tuple[int | str, ...], Mapping[str, Any]]:

@@ -69,23 +69,24 @@ async def page(
     """The items that are `shown` of each member, `step` members at a time, until there are
     `limit` items or more.
 
-    All items of a member are on one page. A cursor names no member that has none: it may be another
-    tenant's.
+    All items of a member are on one page. A cursor is a place, no key: each member behind it is
+    `shown` or not as on any page. It names the last member that has items here; of others, which
+    may be another tenant's, at most the moment where a page without items ends.
     """
     items: list[T] = []
-    visible: str | None = None
+    named: str | None = None
+    moment: str | None = None
     for _ in range(0, _SCAN, step):
         places = await indexes.behind(cursor, step)
         shown_items = await asyncio.gather(*(shown(member) for _, member in places))
         for (score, member), fitting in zip(places, shown_items, strict=True):
             cursor = f"{score}_{member}"
-            if fitting:
-                visible = cursor
-            elif visible is None or not visible.startswith(f"{score}_"):
-                visible = f"{score}_{_BEFORE_ALL}"  # those of this score come again
             items += fitting
+            moment = f"{score}_{_BEFORE_ALL}"
+            if fitting:
+                named = cursor
             if len(items) >= limit:
-                return Page(items=tuple(items), next_cursor=visible)
+                return Page(items=tuple(items), next_cursor=named)
         if len(places) < step:
             return Page(items=tuple(items))
-    return Page(items=tuple(items), next_cursor=visible)
+    return Page(items=tuple(items), next_cursor=named or moment)
