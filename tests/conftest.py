@@ -45,6 +45,16 @@ for _name in [
     del os.environ[_name]
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The tests of an `xdist_group` share a process: pytest-xdist 3.8 puts the group's name into
+    `_nodeid`, which pytest 9.2 does not read any more.
+    """
+    for item in items:
+        named = getattr(item, "_nodeid", item.nodeid)
+        item._id = type(item._id).parse(named)
+
+
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
     """An embedded server with the function library, for the whole session of this process."""

@@ -33,9 +33,10 @@ from tests.topologies.servers import TOPOLOGIES, VALKEY
 from tests.topologies.users import Users
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """All tests of the system run in one test process: a system is seven processes, and starts
-    once.
+    once. pytest-xdist reads the marks in this hook, too.
     """
     for item in items:
         if "system" in getattr(item, "fixturenames", ()):
