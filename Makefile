@@ -5,6 +5,9 @@ SHELL := /bin/sh
 BIN   := .venv/bin
 SYNCED := .venv/.synced
 
+# Tests start Python by the hundred, and where nothing is kept each process compiles all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help demo test smoke check lint type cov bench eval api chaos chaos-long topologies stories wheel dist release docs docs-serve reference ui lock schemas budget environment clean
 
 help: ## this list
@@ -18,7 +21,7 @@ demo: $(SYNCED) ## see it work: embedded server, four services, five cases of th
 ONE_PARTITION := tests/e2e/test_command_line.py
 
 test: $(SYNCED) ## all tests: unit, properties, integration with a real server, end to end with four partitions and one
-	@failed=0; $(BIN)/pytest $(OPTIONS) || failed=$$?; $(MAKE) --no-print-directory .one-partition || failed=$$?; exit $$failed
+	@$(MAKE) --no-print-directory --keep-going .four-partitions .one-partition
 
 smoke: $(SYNCED) ## two minutes of tests: the story of each promise, as tests/smoke.txt lists it
 	@$(BIN)/pytest -n 2 --quiet $$(grep -v '^#' tests/smoke.txt)
@@ -116,7 +119,7 @@ clean: ## remove the environment, caches and reports
 	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage* htmlcov dist build
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: .mypy .pyright .style .words .rules .budget .unit .properties .chain .one-partition .pages .unused
+.PHONY: .mypy .pyright .style .words .rules .budget .unit .properties .chain .compiled .four-partitions .one-partition .pages .unused
 .mypy:
 	@$(BIN)/mypy
 .pyright:
@@ -138,6 +141,11 @@ clean: ## remove the environment, caches and reports
 # Every branch of what is decided is asked for by its own tests; examples found by luck (tests/properties) do not count.
 .chain:
 	@$(BIN)/pytest -n 0 --quiet tests/unit/chain --cov=haltpoint.chain --cov-report=term --cov-fail-under=100
+# What processes import that start side by side: compiled once, and not by each of them.
+.compiled:
+	-@$(BIN)/pytest -n 0 -qq --collect-only >/dev/null
+.four-partitions:
+	@$(BIN)/pytest $(OPTIONS)
 .one-partition:
 	@HALTPOINT_PARTITIONS=1 $(BIN)/pytest -n 0 --quiet $(ONE_PARTITION)
 .pages:

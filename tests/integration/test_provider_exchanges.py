@@ -66,7 +66,10 @@ from tests.support.desk import Desk, desk_at
 
 FOLDER = Path(__file__).parents[1] / "data" / "providers"
 Exchange = JsonObject
-FILES = {path.stem: yaml.safe_load(path.read_text()) for path in sorted(FOLDER.glob("*.yaml"))}
+FILES = {
+    path.stem: yaml.load(path.read_text(), yaml.CSafeLoader)
+    for path in sorted(FOLDER.glob("*.yaml"))
+}
 EXCHANGES = [
     pytest.param(exchange, id=f"{stem}: {exchange['name']}")
     for stem, exchanges in FILES.items()
