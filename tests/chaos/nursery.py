@@ -45,9 +45,9 @@ class Child:
         """Its exit code, once it has ended."""
         return self.end.result() if self.end.done() else None
 
-    async def dies(self, within: float = PATIENCE) -> None:
+    async def dies(self) -> None:
         """Wait for its SIGKILL."""
-        code = await asyncio.wait_for(asyncio.shield(self.end), within)
+        code = await asyncio.wait_for(asyncio.shield(self.end), PATIENCE)
         assert code == -9, f"it ended by itself with {code}:\n{self.words()}"
 
     def signal(self, number: int) -> None:

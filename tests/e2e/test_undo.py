@@ -18,12 +18,6 @@ def planting(*names: str, then: str = "") -> JsonObject:
     return {"plan": {"steps": [{"id": "garden", "required_tools": ["plant"], "actions": calls}]}}
 
 
-async def planted(client: Client, *names: str, then: str = "") -> Run:
-    run = await client.run(task=planting(*names, then=then))
-    await run.result()
-    return run
-
-
 async def undone(client: Client, chain: str) -> UndoView:
     """Undo, and wait for the end of it."""
     found = await client.undo(chain)
@@ -40,7 +34,8 @@ def taken_out(system: Running, run: Run) -> list[str]:
 async def test_e7_undoing_twice_undoes_what_is_still_open_and_a_failure_stops_no_other(
     system: Running, client: Client
 ) -> None:
-    run = await planted(client, "ash", "oak", "beech")
+    run = await client.run(task=planting("ash", "oak", "beech"))
+    await run.result()
 
     shown = await system.typed("chain", "undo", run.id)
     assert shown.returncode == 1, "the oak stays"

@@ -129,8 +129,8 @@ def openai(message: str, param: str | None = None) -> str:
 # ---- what a server refuses is learnt
 
 
-def refusing(refused: Callable[[JsonObject], bool], words: str, status: int = 400) -> Server:
-    return lambda body: (status, words) if refused(body) else (200, WHOLE)
+def refusing(refused: Callable[[JsonObject], bool], words: str) -> Server:
+    return lambda body: (400, words) if refused(body) else (200, WHOLE)
 
 
 UNNAMED = openai("bad request")
@@ -397,8 +397,8 @@ def piece(index: int | None, name: str, arguments: str, call_id: str = "") -> Js
     return {"index": index, "id": call_id, "type": "function", "function": function}
 
 
-async def streamed(*chunks: Any, **settings: Any) -> Any:
-    async with served(lambda _: (200, events(*chunks, "[DONE]")), **settings) as (model, _):
+async def streamed(*chunks: Any) -> Any:
+    async with served(lambda _: (200, events(*chunks, "[DONE]"))) as (model, _):
         return await ask(model)
 
 

@@ -60,13 +60,11 @@ class Bench:
     executor: Executor
     read: list[Entry] = field(default_factory=list)
 
-    async def hand_over(self, partition: int, **how: int) -> None:
+    async def hand_over(self, partition: int) -> None:
         """What is new on the stream."""
         key = self.bed.topology.stream(partition, Stream.EVENTS)
         found = await self.bed.redis.xreadgroup(GROUP[Stream.EVENTS], "one", {key: ">"})
-        self.read = [
-            Entry(key, entry.decode(), fields, **how) for entry, fields in found[key.encode()][0]
-        ]
+        self.read = [Entry(key, entry.decode(), fields) for entry, fields in found[key.encode()][0]]
         await self.executor.handle(self.read)
 
 

@@ -21,9 +21,9 @@ from tests.support.secret_forms import FORMS, secret_in
 
 
 @asynccontextmanager
-async def desks(board: Board, url: str, key: str | None = None) -> AsyncIterator[None]:
+async def desks(board: Board, url: str) -> AsyncIterator[None]:
     """The agents file of the planners that start in here."""
-    models = {"own": ModelEndpoint(base_url=url, name="own-model", api_key_env=key, max_tokens=77)}
+    models = {"own": ModelEndpoint(base_url=url, name="own-model", max_tokens=77)}
     agents = (
         Agent(
             name="desk",

@@ -29,16 +29,16 @@ def succeed(request: ToolRequested, arguments: str) -> tuple[Outcome, str]:
 
 @asynccontextmanager
 async def recording_worker(
-    url: str, topology: Topology, *tools: ToolSpec, act: Act = succeed, queue: str = "default"
+    url: str, topology: Topology, *tools: ToolSpec, act: Act = succeed
 ) -> AsyncIterator[None]:
-    """Serve `tools` on `queue` until the block ends; the tools are in the catalogue when it
+    """Serve `tools` until the block ends; they are in the catalogue when it
     begins.
     """
     async with connect(url) as redis, AutoPipeline(redis) as calls:
-        await topology.ensure(redis, [queue])
+        await topology.ensure(redis, ["default"])
         await ToolCatalogue(calls, topology).announce(tools)
         task = asyncio.create_task(
-            _serve(redis, ReceiptStore(calls, topology, "test"), topology, act, queue)
+            _serve(redis, ReceiptStore(calls, topology, "test"), topology, act)
         )
         try:
             yield
@@ -46,10 +46,8 @@ async def recording_worker(
             await end(task)
 
 
-async def _serve(
-    redis: Any, receipt_store: ReceiptStore, topology: Topology, act: Act, queue: str
-) -> None:
-    streams = {topology.stream(p, Stream.TOOLS, queue): ">" for p in range(topology.partitions)}
+async def _serve(redis: Any, receipt_store: ReceiptStore, topology: Topology, act: Act) -> None:
+    streams = {topology.stream(p, Stream.TOOLS, "default"): ">" for p in range(topology.partitions)}
     while True:
         read = await redis.xreadgroup(GROUP[Stream.TOOLS], "test", streams, count=64, block=1000)
         for key, (batch,) in read.items() if read else ():

@@ -139,9 +139,9 @@ def done(tool: str, number: int = 1, chain: str = "c", **metadata: Any) -> Outco
     return worked(tool=tool, action_id=name, started_at=START, deed=deed, **metadata)
 
 
-def found_order(story: Story, number: int = 1) -> None:
+def found_order(story: Story) -> None:
     story.calls("find_order", query="17")
-    story.result(done("find_order", number, story.chain.id), '{"id": "order_17"}')
+    story.result(done("find_order", 1, story.chain.id), '{"id": "order_17"}')
 
 
 # ---- what a chain with an agent is

@@ -88,10 +88,6 @@ def tools(*specs: ToolSpec) -> tuple[ToolSpec, ...]:
 TOOLS = tools(FIND, SEND, skill())
 
 
-def outputs(decision: Decision, kind: type[Any]) -> list[Any]:
-    return [one for one in decision.outputs if isinstance(one, kind)]
-
-
 def started(story: Story) -> StartChild:
     (order,) = story.sends(StartChild)
     assert isinstance(order, StartChild)
@@ -104,7 +100,7 @@ def below(story: Story) -> Story:
 
 
 def below_of(story: Story, decision: Decision) -> Story:
-    (order,) = outputs(decision, StartChild)
+    (order,) = [one for one in decision.outputs if isinstance(one, StartChild)]
     child = Story(order.task, *story.world.tools.values(), policy=story.world.policy)
     child.first = child.chain = Chain(
         order.action.child,
@@ -131,10 +127,8 @@ def hear_of(story: Story, said: Report) -> Decision:
     )
 
 
-def calling(name: str = "tell", **arguments: Any) -> Story:
-    return submitted(
-        literal_task(1, name, **(arguments or {"who": "John", "words": "late"})), *TOOLS
-    )
+def calling() -> Story:
+    return submitted(literal_task(1, "tell", who="John", words="late"), *TOOLS)
 
 
 # ---- ids
@@ -521,9 +515,9 @@ def test_arguments_from_results_cannot_become_references() -> None:
 # --------------------------------------------------------------------------------------------------
 
 
-def hooked(task: Task | None = None) -> Story:
+def hooked() -> Story:
     return submitted(
-        task or literal_task(1, "tell", who="John", words="late"),
+        literal_task(1, "tell", who="John", words="late"),
         *tools(FIND, SEND, skill(hooks=("rules:quiet",))),
     )
 
@@ -594,7 +588,7 @@ def test_what_hooks_leave_cannot_become_references() -> None:
 def test_c6_a_call_of_a_skill_whose_steps_are_too_large_is_refused() -> None:
     note = spec("note")
     large = skill(steps=plan(tool_step("a", *[call("note", to=WHO)] * 10)), read_only=True)
-    story = asked(note, large, allowed=("tell",))
+    story = asked("tell", note, large)
     story.calls("tell", who="x" * 60_000)
     assert "its steps with these arguments have more than" in story.correction
 
@@ -603,26 +597,17 @@ def test_c6_a_call_of_a_skill_whose_steps_are_too_large_is_refused() -> None:
 # --------------------------------------------------------------------------------------
 
 
-def passing(**more: Any) -> ToolSpec:
-    """A skill that sends to an id that it is given."""
-    return skill(
-        "passes",
-        plan(tool_step("a", call("send", to=WHO))),
-        provenance={"who": ("find.id",)},
-        **more,
-    )
-
-
-def asked(*specs: ToolSpec, allowed: tuple[str, ...] = (), **more: Any) -> Story:
-    step = Step(id="do", required_tools=allowed or ("tell",))
-    story = submitted(Task(goal="tell John", **more), *tools(*specs))
-    story.plans(step)
+def asked(skill: str, *specs: ToolSpec) -> Story:
+    """A step that owes a call of this skill."""
+    story = submitted(Task(goal="tell John"), *tools(*specs))
+    story.plans(Step(id="do", required_tools=(skill,)))
     return story
 
 
 def test_c6_a_model_cannot_hand_a_made_up_id_to_a_tool_by_way_of_a_skill() -> None:
-    passes = passing()
-    story = asked(FIND, SEND, passes, allowed=("passes",))
+    steps = plan(tool_step("a", call("send", to=WHO)))
+    passes = skill("passes", steps, provenance={"who": ("find.id",)})
+    story = asked("passes", FIND, SEND, passes)
     story.calls("passes", who="john")
     assert story.sends(StartChild) == []
     assert story.violations[-1] == "no_provenance"
@@ -633,7 +618,7 @@ def test_c6_a_model_cannot_hand_a_made_up_id_to_a_tool_by_way_of_a_skill() -> No
 
 
 def test_c6_a_model_cannot_write_references_into_a_skill() -> None:
-    story = asked(FIND, LOOSE, allowed=("loose",))
+    story = asked("loose", FIND, LOOSE)
     story.calls("loose", x={"$from": "a.data.secret"})
     assert story.sends(StartChild) == []
     assert story.violations[-1] == "bad_arguments"
@@ -642,19 +627,14 @@ def test_c6_a_model_cannot_write_references_into_a_skill() -> None:
 # ---- what a skill has receipts of (F1)
 # ------------------------------------------------------------------------------
 
-AT_ONCE = plan(Step(id="do", actions=(call("find", query=WHO), call("send", to=WHO))))
-"""One step, of which no tool is required: it ends when a tool says `complete`."""
-
-
-def handle(steps: Plan = AT_ONCE) -> ToolSpec:
-    """A skill with the two steps."""
-    return skill("handle", steps, provenance={"who": ("find.id",)})
-
 
 def test_c3_a_call_of_a_skill_that_never_ran_keeps_no_promise() -> None:
+    """It has one step, of which no tool is required: it ends when a tool says `complete`."""
+    steps = plan(Step(id="do", actions=(call("find", query=WHO), call("send", to=WHO))))
+    handle = skill("handle", steps, provenance={"who": ("find.id",)})
     asks_to_send = Policy(patterns=(Pattern(id="send", pattern="send", tools=("send",)),))
     task = open_task("send it to john", context={"who": "john"})
-    story = submitted(task, *tools(FIND, SEND, handle()), policy=asks_to_send)
+    story = submitted(task, *tools(FIND, SEND, handle), policy=asks_to_send)
     story.calls("handle", who="john")
     child = below(story)
     child.result(COMPLETE)

@@ -3,7 +3,6 @@ person.
 """
 
 from functools import partial
-from typing import Any
 
 import pytest
 
@@ -103,13 +102,11 @@ def test_c11_after_an_answer_in_its_step_words_that_ask_are_no_question_any_more
 # ---- end_step (C11)
 
 
-def at_send(*, mode: str = "strict", data: str = "{}", **step: Any) -> Story:
+def at_send(data: str = "{}") -> Story:
     """A plan whose first step has looked something up, with this result; now it is the turn of the
     step that sends.
     """
-    story = told(
-        FIND, Step(id="send", required_tools=("send",), dependencies=("find",), **step), mode=mode
-    )
+    story = told(FIND, Step(id="send", required_tools=("send",), dependencies=("find",)))
     story.calls("lookup", query="overdue")
     story.returns(data)
     return story

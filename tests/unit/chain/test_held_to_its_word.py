@@ -160,7 +160,7 @@ def test_d3_words_by_hand_are_a_receipt_and_not_the_models_thought() -> None:
     assert told.thought.receipts == ("c.think.1",)
 
 
-def unasked_for(value: JsonObject | None, text: str = "") -> Story:
+def unasked_for(value: JsonObject) -> Story:
     """An open-ended task that asks for `save`, of which the model only talks; a person gives its
     result.
     """
@@ -169,7 +169,7 @@ def unasked_for(value: JsonObject | None, text: str = "") -> Story:
     task = open_task("save it")
     told = submitted(task, LOOKUP, saves, policy=replace(SAVED, strikes=1))
     told.writes("It is fine as it is.")
-    told.rule(Choice.MANUAL, value=value, text=text)
+    told.rule(Choice.MANUAL, value=value)
     return told
 
 

@@ -69,9 +69,9 @@ def decision(
     return Proposal(calls=(chosen, *beside))
 
 
-def look_up(tree: Tree, query: str = "17", data: str = '{"id": "order_17"}') -> None:
+def look_up(tree: Tree, query: str = "17") -> None:
     tree.root.calls("find_order", query=query)
-    tree.root.returns(data)
+    tree.root.returns('{"id": "order_17"}')
 
 
 def begun(story: Story) -> list[str]:
@@ -245,8 +245,8 @@ def test_d4_in_advisory_words_without_a_decision_are_the_answer_and_counted() ->
 # --------------------------------------------------------------------------------------------------
 
 
-def at_the_bound(**said: Any) -> Tree:
-    tree = routing(max_tool_retries=2, **said)
+def at_the_bound() -> Tree:
+    tree = routing(max_tool_retries=2)
     look_up(tree, "17")
     look_up(tree, "18")
     assert tree.root.thought.forced

@@ -3,7 +3,6 @@ what waits.
 """
 
 from functools import partial
-from typing import Any
 
 import msgspec
 import pytest
@@ -325,7 +324,7 @@ def test_c8_the_first_failure_is_told_and_a_cancelled_chain_has_none() -> None:
 DOUBT = failed(ErrorType.IN_DOUBT)
 
 
-def from_result(name: str, tool: str, source: str, **more: Any) -> Step:
+def from_result(name: str, tool: str, source: str) -> Step:
     arguments = {"to": {"$from": source}}
     step = source.partition(".")[0]
     return Step(
@@ -333,7 +332,6 @@ def from_result(name: str, tool: str, source: str, **more: Any) -> Step:
         required_tools=(tool,),
         dependencies=(step,),
         actions=(ProposedCall(tool=tool, arguments=arguments),),
-        **more,
     )
 
 

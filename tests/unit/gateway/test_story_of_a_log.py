@@ -108,7 +108,7 @@ def question(
     )
 
 
-def routed_twice(**changes: Any) -> ChainView:
+def routed_twice() -> ChainView:
     """A question in words, a wrong decision, a person's decision, and one of the model."""
     lines = (encode([BEGUN + at, "x", facts]) for at, facts in LOG)
     by_hand = {"success": True, "next_action": "continue", "metadata": {"by": "ann"}}
@@ -138,7 +138,7 @@ def routed_twice(**changes: Any) -> ChainView:
             ),
         },
     }
-    return view_of(record(**{**whole, **changes}))
+    return view_of(record(**whole))
 
 
 def test_i2_what_led_to_a_decision_is_above_it_and_each_decision_is_told() -> None:

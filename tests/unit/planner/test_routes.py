@@ -89,13 +89,11 @@ def test_i2_a_decision_in_the_place_of_an_answer_is_a_call(
 # --------------------------------------------------------------------------------------------------
 
 
-def prompt_of(
-    *receipts: Receipt, forced: bool = False, tools: tuple[str, ...] = ("find_order",)
-) -> Prompt:
+def prompt_of(*receipts: Receipt, tools: tuple[str, ...] = ("find_order",)) -> Prompt:
     has_ended = any(known.tool == ROUTE for known in receipts)
     kind, due = (ThoughtKind.REASON, ()) if has_ended else (ThoughtKind.ACT, ((ROUTE,),))
     request = ThoughtRequest(
-        thought_id="c.route.t1.1", kind=kind, step_id="route", deadline=0, due=due, forced=forced
+        thought_id="c.route.t1.1", kind=kind, step_id="route", deadline=0, due=due
     )
     known = {**TOOLS, ASK_HUMAN: HUMAN_SPEC}
     offered = {name: known[name] for name in (*tools, ROUTE)}

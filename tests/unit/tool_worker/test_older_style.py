@@ -28,11 +28,11 @@ SURE = {
 }
 
 
-def giving(annotation: Any, **traits: Any) -> Tool:
+def giving(annotation: Any) -> Tool:
     def act() -> object: ...
 
     act.__annotations__["return"] = annotation
-    return register(act, **traits)
+    return register(act)
 
 
 UNTYPED = [giving(Any), giving(dict[str, Any]), giving(None)]

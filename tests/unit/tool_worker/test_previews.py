@@ -20,9 +20,9 @@ def drop(page: str, keep: int = 0) -> dict[str, str]:
     return {"dropped": page}
 
 
-def dropping(preview: Any, **traits: Any) -> Any:
+def dropping(preview: Any) -> Any:
     RAN.clear()
-    return register(drop, destructive=True, preview=preview, **traits)
+    return register(drop, destructive=True, preview=preview)
 
 
 def tells(page: str) -> str:
