@@ -11,7 +11,7 @@ from tests.e2e.calling import called, ended
 from tests.e2e.conftest import run_system
 from tests.e2e.otlp import Receiver
 from tests.e2e.running import Running
-from tests.e2e.test_undo import planted, undone
+from tests.e2e.test_undo import planting, undone
 from tests.topologies.servers import VALKEY
 from tests.topologies.users import Users
 
@@ -37,4 +37,6 @@ async def _story(system: Running) -> None:
         request = await run.expects_request("clarification")
         await client.answer(request.id, option_id="user_abc123")
         assert (await run.result()).status == "completed"
-        await undone(client, (await planted(client, "rose")).id)
+        rose = await client.run(task=planting("rose"))
+        await rose.result()
+        await undone(client, rose.id)
