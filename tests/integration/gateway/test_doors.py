@@ -108,11 +108,6 @@ async def test_a_method_that_is_not_there_is_answered_with_those_that_are(system
         assert reply.headers["Allow"] == methods
 
 
-async def test_a_key_has_an_end_that_can_be_written_down(system: System) -> None:
-    key = {"name": "ann", "expires": 6.7e16}
-    problem(await system.http.post("/v1/keys", json=key), 422, "invalid_fields")
-
-
 async def test_only_an_admin_may_say_whose_a_task_is(system: System) -> None:
     ann = await system.key("acme", Scope.SUBMIT, Scope.READ)
     reply = await system.http.post("/v1/tasks", json=task(tenant="umbrella"), headers=ann)

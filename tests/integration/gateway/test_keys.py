@@ -105,6 +105,7 @@ async def test_a_revoked_key_opens_no_gateway_and_ends_its_streams(
         ({"name": "ann", "scopes": []}, "scopes"),
         ({"name": "ann", "scopes": ["owner"]}, "scopes"),
         ({"name": "ann", "expires": "soon"}, "length of time"),
+        ({"name": "ann", "expires": 6.7e16}, "expires"),
         ({"name": "ann", "role": "boss"}, "role"),
         ({"name": "ann", "scopes": ["admin"], "tenant": "acme"}, "tenant: a key that allows admin"),
     ],
