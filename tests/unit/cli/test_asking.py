@@ -3,11 +3,14 @@
 import asyncio
 from contextlib import suppress
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 
 from haltpoint.cli.answering import NotUnderstoodError, Said, understand
+from haltpoint.cli.commands import run
 from haltpoint.cli.commands.inbox import card
+from haltpoint.cli.render import asking
 from haltpoint.cli.render.asking import ask, prompt_for
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.humans import Answer, Choice, RequestStatus, Way
@@ -138,6 +141,16 @@ async def test_a_question_that_is_closed_elsewhere_is_withdrawn(
     await ask(Client(), asked, read)  # type: ignore[arg-type]
     assert dropped.is_set()
     assert shown in capsys.readouterr().out
+
+
+async def test_ctrl_c_at_a_prompt_says_how_to_answer_later(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = question()
+    monkeypatch.setattr(asking, "ask", AsyncMock(side_effect=asyncio.CancelledError))
+    with pytest.raises(asyncio.CancelledError):
+        await run._ask(AsyncMock(), asked, asked.chain_id)
+    assert f"haltpoint answer {asked.id} ... answers it later" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
