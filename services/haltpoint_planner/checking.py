@@ -38,24 +38,14 @@ class Finding:
     """What the model said, or why it could not."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Trial:
-    what: str
-    prompt: Prompt
-    is_passed: Callable[[Reply], bool]
-
-
 def _asks(words: str, **more: Any) -> Prompt:
     return Prompt(({"role": "user", "content": words},), **more)
 
 
-def _noting(**properties: JsonObject) -> JsonObject:
-    """The parameters of a tool that notes a text."""
-    return {"type": "object", "properties": {"text": _TEXT, **properties}, "required": ["text"]}
-
-
-def _to_note(words: str, parameters: JsonObject) -> Prompt:
-    function = {"name": "note", "description": "Note a text.", "parameters": parameters}
+def _to_note(words: str, named: JsonObject, **more: JsonObject) -> Prompt:
+    """A question for calls of a tool that notes a text; `named` are more parameters of it."""
+    form = {"type": "object", "properties": {"text": _TEXT, **named}, "required": ["text"], **more}
+    function = {"name": "note", "description": "Note a text.", "parameters": form}
     return _asks(words, tools=({"type": "function", "function": function},), force=True)
 
 
@@ -67,55 +57,47 @@ def _noted(reply: Reply) -> list[JsonObject]:
 
 _APPLE: Final = 'Note the text "apple".'
 _PRIORITY: Final = {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None}
-_PLACE: Final = {"type": "object", "properties": {"city": _TEXT}}
+_PLACES: Final = {"Place": {"type": "object", "properties": {"city": _TEXT}}}
 _FORM: Final = {
     "type": "object",
     "properties": {"fruit": _TEXT},
     "required": ["fruit"],
     "additionalProperties": False,
 }
-_ANSWERS: Final = _Trial(
-    "answers in words",
-    _asks("Say OK, and nothing else."),
-    lambda reply: bool(reply.content.strip()),
-)
-_CALLS: Final = _Trial(
-    "calls a tool when it has to", _to_note(_APPLE, _noting()), lambda reply: bool(_noted(reply))
-)
-_TRIALS: Final = (
-    _ANSWERS,
-    _CALLS,
-    _Trial(
+_SAY: Final = _asks("Say OK, and nothing else.")
+_NOTE: Final = _to_note(_APPLE, {})
+_TRIALS: Final[tuple[tuple[str, Prompt, Callable[[Reply], object]], ...]] = (
+    ("answers in words", _SAY, lambda reply: reply.content.strip()),
+    ("calls a tool when it has to", _NOTE, _noted),
+    (
         "makes two calls at once",
-        _to_note('Note "apple" and note "pear", by two calls.', _noting()),
+        _to_note('Note "apple" and note "pear", by two calls.', {}),
         lambda reply: len(_noted(reply)) == 2,
     ),
-    _Trial(
+    (
         "leaves out an optional parameter",
-        _to_note(_APPLE, _noting(priority=_PRIORITY)),
+        _to_note(_APPLE, {"priority": _PRIORITY}),
         lambda reply: all("priority" not in given for given in _noted(reply)),
     ),
-    _Trial(
+    (
         "accepts references in a tool's schema",
-        _to_note(_APPLE, _noting(place={"$ref": "#/$defs/Place"}) | {"$defs": {"Place": _PLACE}}),
-        _CALLS.is_passed,
+        _to_note(_APPLE, {"place": {"$ref": "#/$defs/Place"}}, **{"$defs": _PLACES}),
+        _noted,
     ),
-    _Trial(
+    (
         "answers in a given JSON form",
         _asks('Name a fruit, as JSON: {"fruit": "..."}', schema=_FORM),
         lambda reply: reply.content.strip().startswith("{"),
     ),
-    _Trial(
-        "reports how many tokens it used",
-        _ANSWERS.prompt,
-        lambda reply: not reply.usage.estimated,
-    ),
-    _Trial(
+    ("reports how many tokens it used", _SAY, lambda reply: not reply.usage.estimated),
+    (
         "says when a reply is cut",
         _asks("Count from 1 to 300, in digits."),
         lambda reply: reply.finish is Finish.LENGTH,
     ),
 )
+"""What is tried: the question, and whether a reply passes."""
+_BACK: Final = "accepts its own message back, with results"
 
 
 class Checking:
@@ -135,35 +117,36 @@ class Checking:
 
     async def findings(self) -> AsyncIterator[Finding]:
         """Each trial as soon as it is over. The first one ends it all when there is no reply."""
-        for trial in _TRIALS:
-            yield await self._tried(trial)
+        for what, prompt, is_passed in _TRIALS:
+            yield await self._tried(what, prompt, is_passed)
             reply = self._reply
-            if reply is None and trial is _ANSWERS:
+            if reply is None and prompt is _SAY:
                 return
-            if reply is not None and reply.calls and trial is _CALLS:
-                yield await self._tried(_back(reply))
+            if reply is not None and reply.calls and prompt is _NOTE:
+                yield await self._tried(
+                    _BACK, _back(reply), lambda reply: reply.content or reply.calls
+                )
 
-    async def _tried(self, trial: _Trial) -> Finding:
+    async def _tried(
+        self, what: str, prompt: Prompt, is_passed: Callable[[Reply], object]
+    ) -> Finding:
         begun = time.monotonic()
         deadline = round((time.time() + self._patience) * 1000)
         request = ThoughtRequest(thought_id="check.t1.1", kind=ThoughtKind.ACT, deadline=deadline)
         self._reply = None
         try:
-            self._reply = await self._port.ask(self._name, lambda _: trial.prompt, request)
-            outcome = "yes" if trial.is_passed(self._reply) else "no"
+            self._reply = await self._port.ask(self._name, lambda _: prompt, request)
+            outcome = "yes" if is_passed(self._reply) else "no"
             note = " ".join(words_of(self._reply).split())[:_SHOWN]
         except HaltpointError as error:
             outcome = error.code
             note = sentence(error)
-        return Finding(trial.what, outcome, time.monotonic() - begun, note)
+        return Finding(what, outcome, time.monotonic() - begun, note)
 
 
-def _back(reply: Reply) -> _Trial:
+def _back(reply: Reply) -> Prompt:
     """The model's own message goes back, with a result for each call."""
     said = sent_back(Own("", 0, reply.message or {}), "", fresh_ids())
     result = {"role": "tool", "name": "note", "content": "Noted."}
     results = [{**result, "tool_call_id": call["id"]} for call in said["tool_calls"]]
-    messages = (*_CALLS.prompt.messages, said, *results)
-    prompt = Prompt(messages, _CALLS.prompt.tools)
-    what = "accepts its own message back, with results"
-    return _Trial(what, prompt, lambda reply: bool(reply.content or reply.calls))
+    return Prompt((*_NOTE.messages, said, *results), _NOTE.tools)

@@ -90,7 +90,7 @@ class Port:
             try:
                 reply = await self._sent(asked, request)
             except TooLongError as refusal:
-                room = self._shorter(body, refusal)
+                room = self._shorter(body, room, refusal)
                 body = self._body(name, make(room), request)
             except RefusedError as refusal:
                 first = first or refusal
@@ -103,17 +103,16 @@ class Port:
                 self.rooms[name] = min(room, self.room(name))
                 return with_names_of(body, reply)
 
-    def _shorter(self, body: JsonObject, refusal: TooLongError) -> int:
-        """The tokens of a prompt that is shorter than one that was refused. Raises the refusal
-        when it was short already.
+    def _shorter(self, body: JsonObject, room: int, refusal: TooLongError) -> int:
+        """The tokens of a prompt that is shorter than the one that was made for `room` and refused.
+        Raises the refusal when there is none.
         """
-        room = tokens_of(body) * 3 // 4
-        limit = _limit_in(refusal.words)
-        if limit is not None:
-            room = min(room, self._room_in(limit))
-        if room < _SMALLEST:
+        limit = _limit_in(refusal.words, 2 * room)
+        less = tokens_of(body) * 3 // 4
+        shorter = min(less, self._room_in(limit))
+        if not _SMALLEST <= shorter < room:
             raise refusal
-        return room
+        return shorter
 
     async def _sent(self, body: JsonObject, request: ThoughtRequest) -> Reply:
         left = request.deadline / 1000 - time.time()
@@ -127,7 +126,8 @@ class Port:
             raise self.server.too_slow(seconds, "timeout") from error
         usage = _usage(body, reply)
         before = self.lost.pop(request.thought_id, 0)
-        usage = structs.replace(usage, input_tokens=usage.input_tokens + before)
+        asked = usage.input_tokens + before
+        usage = structs.replace(usage, input_tokens=asked)
         if reply.finish is Finish.BROKEN:
             self.lost[request.thought_id] = usage.input_tokens + usage.output_tokens
             raise PassingError(self.server.error("HP-305", "it broke its reply off"))
@@ -169,9 +169,9 @@ def _usage(body: JsonObject, reply: Reply) -> Usage:
     return structs.replace(usage, input_tokens=asked, output_tokens=said, estimated=True)
 
 
-def _limit_in(words: str) -> int | None:
+def _limit_in(words: str, other: int) -> int:
     """The limit that a refusal names: of the numbers in it the one below the largest, which is what
-    was asked for.
+    was asked for; the other one where it names none.
     """
     numbers = {int(number) for number in re.findall(r"\d{4,7}", words.replace(",", ""))}
-    return min(sorted(numbers)[-2:], default=None)
+    return min(sorted(numbers)[-2:], default=other)

@@ -196,5 +196,5 @@ def _reply(response: "ModelResponse") -> Reply:
     if calls:
         message["tool_calls"] = calls
     used = response.usage
-    usage = Usage(used.input_tokens, used.output_tokens)
-    return reply_of(message, usage, response.finish_reason or "")
+    why = response.finish_reason or ""
+    return reply_of(message, Usage(used.input_tokens, used.output_tokens), why)

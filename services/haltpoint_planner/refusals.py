@@ -8,6 +8,7 @@ others are in the next question again.
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product, starmap
@@ -34,7 +35,6 @@ _OF_VALUES: Final = ("enum", "const", "default", "examples")
 """Words of a schema below which there is no schema."""
 _DEEPEST: Final = 6
 """Levels to which a schema that contains itself is written out."""
-_LONGEST_NAME: Final = 64
 _PLACE_OF_A_TOOL: Final = re.compile(r"(?:function_declarations|tools(?!\S*function_decl))\W+(\d+)")
 
 
@@ -117,7 +117,12 @@ def _named(tools: Sequence[str], words: str) -> Iterator[str]:
 
 
 def _with_simpler_tools(body: JsonObject, part: Part) -> JsonObject:
-    tools = [_simpler_tool(tool, part) for tool in body.get("tools", ())]
+    tools: list[JsonObject] = []
+    for tool in body.get("tools", ()):
+        function = tool["function"]
+        if part.tool in ("", plain(function["name"])):
+            function = function | {"parameters": _simpler(function["parameters"], part.what)}
+        tools.append(tool | {"function": function})
     return _with_tools(body, tools)
 
 
@@ -131,14 +136,6 @@ def _with_tools(body: JsonObject, tools: Sequence[JsonObject]) -> JsonObject:
         schema = form["json_schema"] | {"schema": call_schema(tools)}
         body["response_format"] = form | {"json_schema": schema}
     return body
-
-
-def _simpler_tool(tool: JsonObject, part: Part) -> JsonObject:
-    function = tool["function"]
-    if part.tool not in ("", plain(function["name"])):
-        return tool
-    simpler = {"parameters": _simpler(function["parameters"], part.what)}
-    return tool | {"function": function | simpler}
 
 
 def _simpler(schema: JsonObject, word: str) -> Any:
@@ -236,23 +233,30 @@ def _as_words(message: JsonObject) -> JsonObject:
 
 
 def plain(name: str) -> str:
-    """The name of a tool as every server takes it."""
-    return re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:_LONGEST_NAME]
+    """The name of a tool as every server takes it: 64 letters, digits, `_` and `-` at most."""
+    return re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:64]
 
 
 def _plainly_named(body: JsonObject) -> JsonObject:
-    names = {name: plain(name) for name in _names(body)}
+    names = _plain_names(body)
     messages = _called(body["messages"], names)
     return _with_tools({**body, "messages": messages}, _called(body.get("tools", []), names))
 
 
 def with_names_of(body: JsonObject, reply: Reply) -> Reply:
     """The reply with the names of tools as in the question, where its server has plain ones."""
-    names = {plain(name): name for name in _names(body) if name != plain(name)}
+    names = {other: name for name, other in _plain_names(body).items()}
     if not names:
         return reply
     calls = [replace(call, name=names.get(call.name, call.name)) for call in reply.calls]
     return replace(reply, calls=tuple(calls), message=_called(reply.message, names))
+
+
+def _plain_names(body: JsonObject) -> dict[str, str]:
+    """The names of tools that a server may refuse, each with a plain one that no other tool has."""
+    names = _names(body)
+    taken = Counter(map(plain, names))
+    return {name: plain(name) for name in names if name != plain(name) and taken[plain(name)] == 1}
 
 
 def _names(body: JsonObject) -> list[str]:
@@ -263,8 +267,10 @@ def _called(part: Any, names: Mapping[str, str]) -> Any:
     """Tools or messages with other names in the place of these."""
 
     def rename(part: JsonObject) -> JsonObject:
-        name = str(part.get("name"))
-        return {**part, "name": names.get(name, name)} if "name" in part else part
+        name = names.get(str(part.get("name")))
+        if not name:
+            return part
+        return {**part, "name": name}
 
     return _changed(part, rename)
 

@@ -21,6 +21,7 @@ from redis.asyncio import Redis
 
 import haltpoint
 import haltpoint_executor.app
+import haltpoint_planner
 import haltpoint_tool_worker.app
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.service.embedded import EmbeddedServer
@@ -34,7 +35,7 @@ STEPS = 16
 TOOLS = "tests.bench.tools"
 _OURS = tuple(
     str(Path(module.__file__ or "").parent)
-    for module in (haltpoint, haltpoint_executor, haltpoint_tool_worker)
+    for module in (haltpoint, haltpoint_executor, haltpoint_planner, haltpoint_tool_worker)
 )
 
 

@@ -10,7 +10,7 @@ from math import inf
 from typing import Any, Final
 
 from haltpoint.contracts.base import JsonObject
-from haltpoint.contracts.strict_json import DIGITS, repeated
+from haltpoint.contracts.strict_json import DIGITS
 from haltpoint.contracts.work.thoughts import Usage
 from haltpoint_planner.exchange import Finish, Message, NativeCall, Reply
 
@@ -54,8 +54,9 @@ class _Repeating(dict[str, Any]):
 
 
 def _object(pairs: list[tuple[str, Any]]) -> JsonObject:
-    if repeated(pairs) is None:
-        return dict(pairs)
+    named = dict(pairs)
+    if len(named) == len(pairs):
+        return named
     return _Repeating(pairs)
 
 

@@ -77,17 +77,19 @@ class Context:
         return next((step for step in steps if step.id == self.request.step_id), None)
 
     @property
+    def own(self) -> list[Receipt]:
+        """The receipts of the step."""
+        return [each for each in self.receipts if each.step_id == self.request.step_id]
+
+    @property
     def last_number(self) -> int:
         """The number of the step's last action; 0 before the first."""
-        step = self.request.step_id
-        return max((each.number for each in self.receipts if each.step_id == step), default=0)
+        return max((receipt.number for receipt in self.own), default=0)
 
     @property
     def has_just_failed(self) -> bool:
         """Whether the last call of the step has ended in an error of its tool."""
-        step = self.request.step_id
-        last = [receipt for receipt in self.receipts[-1:] if receipt.step_id == step]
-        return any(receipt.outcome.error and not receipt.is_denied for receipt in last)
+        return any(each.outcome.error and not each.is_denied for each in self.own[-1:])
 
     @property
     def is_verbose(self) -> bool:

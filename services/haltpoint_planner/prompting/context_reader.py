@@ -98,10 +98,12 @@ class ContextReader:
         agent = self._agents.named(task.agent)
         if task.agent is not None and agent is None:
             # No other model thinks in place of that of an agent that is gone.
-            what = f"there is no agent {task.agent!r} any more"
-            why = f"there are: {self._agents.names}"
-            fix = "Correct the agents file, or submit the task again"
-            raise HaltpointError("HP-216", what, why, fix)
+            raise HaltpointError(
+                "HP-216",
+                f"there is no agent {task.agent!r} any more",
+                f"there are: {self._agents.names}",
+                "Correct the agents file, or submit the task again",
+            )
         return agent
 
     async def _done_before(self, task: Task) -> dict[str, list[str]]:

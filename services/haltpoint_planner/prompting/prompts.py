@@ -45,7 +45,7 @@ def build(context: Context) -> Prompt:
     question = _question(context)
     forms = list(map(form_of, question.tools.values()))
     spoken = list(messages(question, context))
-    sizes = [len(repr(message)) - len(message.get(DATA, "")) for message in spoken]
+    sizes = [len(repr({**message, DATA: ""})) for message in spoken]
     room = most - sum([*sizes, len(repr(question.schema)), *(form.weight for form in forms)])
     if room < 0:
         raise HaltpointError(

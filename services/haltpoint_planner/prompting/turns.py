@@ -56,9 +56,10 @@ def turns_of(receipts: Sequence[Receipt], owned: Mapping[str, Own]) -> list[Turn
     by the local ids of their thoughts; a receipt that is of no call of one is a turn alone.
     """
     # Of those that follow the same action the last was acted on.
-    said = {
-        (_step_of(name), owned[name].after): owned[name] for name in sorted(owned, key=place_of)
-    }
+    said: dict[tuple[str, int], Own] = {}
+    for name in sorted(owned, key=place_of):
+        step = name.rpartition(".t")[0]
+        said[step, owned[name].after] = owned[name]
     turns: dict[object, Turn] = {}
     for receipt in receipts:
         before = [(receipt.step_id, number) for number in reversed(range(receipt.number))]
@@ -70,13 +71,8 @@ def turns_of(receipts: Sequence[Receipt], owned: Mapping[str, Own]) -> list[Turn
 
 
 def _alone(receipt: Receipt) -> Turn:
-    function = {"name": receipt.tool, "arguments": receipt.arguments}
-    message = {"tool_calls": [{"function": function}]}
-    return Turn(Own(_ANOTHER, 0, message), {0: receipt})
-
-
-def _step_of(thought: str) -> str:
-    return thought.rpartition(".t")[0]
+    call = {"function": {"name": receipt.tool, "arguments": receipt.arguments}}
+    return Turn(Own(_ANOTHER, 0, {"tool_calls": [call]}), {0: receipt})
 
 
 def place_of(thought: str) -> tuple[int, int]:

@@ -46,7 +46,7 @@ async def test_a_thought_is_recorded_with_its_words_and_told(desk: Desk) -> None
     assert msgspec.json.decode(kept.data, type=PlanDrafted.Data) == reply.data
     reader = ChainReader(desk.calls, desk.topology)
     field = f"{local(reply.data.thought_id)}.{Part.OWN}"
-    assert field in await reader.names(reply.subject)
+    assert field in await reader.data(reply.subject)
     assert await reader.data(reply.subject, field) == {field: "{}"}
 
 
@@ -85,7 +85,7 @@ async def test_a_thought_that_rests_is_asked_for_again_when_its_time_has_come(de
     assert await desk.receipt_store.record_thought(again, reply) is Recorded.RECORDED
     await desk.store.fire_due(ref.partition)
     assert await desk.backlog(Stream.PLANS) == 0
-    stored = await ChainReader(desk.calls, desk.topology).names(reply.subject)
+    stored = await ChainReader(desk.calls, desk.topology).data(reply.subject)
     assert not [name for name in stored if name.endswith(f".{Part.REST}")]
 
 

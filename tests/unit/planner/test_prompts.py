@@ -262,17 +262,17 @@ def test_data_cannot_end_its_message_or_begin_another() -> None:
 
 def test_a_prompt_has_no_more_than_its_room_and_says_what_is_missing() -> None:
     long = json.dumps(
-        {"rows": [{"id": f"row_{number}", "text": "x" * 90} for number in range(300)]}
+        {"rows": [{"id": f"row_{number}", "text": "\\" * 45} for number in range(300)]}
     )
     asked = context(
         ThoughtKind.ACT, "send", receipts=(receipt(OK, json.loads(long)),) * 3, room=4_000
     )
     prompt = prompts.build(asked)
-    assert len(json.dumps([prompt.messages, prompt.tools, prompt.schema])) <= 4_000 * 3 * 1.1
+    assert len(text(prompt)) <= 4_000 * 3
     *_, last = [one for one in prompt.messages if one["role"] == "tool"]
     rows = json.loads(last["content"])["data"]["rows"]
     assert rows[-1] == f"[cut: {300 - len(rows) + 1} more items]"
-    assert rows[0] == {"id": "row_0", "text": "x" * 90}
+    assert rows[0] == {"id": "row_0", "text": "\\" * 45}
     with pytest.raises(HaltpointError, match="HP-312"):
         prompts.build(replace(asked, room=500))
 

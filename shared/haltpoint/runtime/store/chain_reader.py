@@ -26,11 +26,6 @@ class ChainReader:
         """The fields of `data:<id>`."""
         return await self._fields(Key.DATA, chain, names)
 
-    async def names(self, chain: str) -> list[str]:
-        """The names of the fields of `data:<id>`."""
-        names = await self._calls.call("HKEYS", self._topology.key_of(Key.DATA, chain))
-        return [name.decode() for name in names]
-
     async def heads(self, chains: Iterable[str], *names: str) -> list[Fields]:
         """These fields of `chain:<id>`, of each of these chains."""
         return await asyncio.gather(*(self.head(chain, *names) for chain in chains))
