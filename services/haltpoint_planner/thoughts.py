@@ -114,13 +114,14 @@ def failed(message: ToPlanner, error: HaltpointError) -> ThoughtFailed:
 def _event(asked: ToPlanner, event: type[Event], **data: Any) -> Event:
     """The executor's event with these data."""
     thought = asked.data.thought_id
+    about: Any = event.Data(thought_id=thought, **data)
     return event(
         id=f"{thought}/reply",
         source="haltpoint/planner",
         subject=chain_of(thought),
         time=datetime.now(UTC).isoformat(timespec="milliseconds"),
         traceparent=asked.traceparent,
-        data=event.Data(thought_id=thought, **data),
+        data=about,
     )
 
 
