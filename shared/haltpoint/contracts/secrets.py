@@ -150,7 +150,10 @@ def secret_values(value: Any, names: Names = (), typed: Names = ()) -> list[str]
     def find(_: str, hidden: Any) -> None:
         found.extend(lines_in(hidden))
 
-    _Walk(typed, find, lambda shown, **_: shown).over(value, names)
+    def pass_over(shown: Any, **_: bool) -> Any:
+        return shown
+
+    _Walk(typed, find, pass_over).over(value, names)
     return found
 
 
