@@ -62,8 +62,7 @@ class NotSignedInError(Exception):
 def cookie_of(keyring: Keyring, key: str) -> str:
     """The cookie of a new session with this key."""
     end = int(time.time()) + LASTS
-    text = f"{digest_of(key).hex()}.{end}"
-    return f"{text}.{_signature(keyring, text)}"
+    return _signed(keyring, f"{digest_of(key).hex()}.{end}")
 
 
 async def signed_in(request: Request, gateway: Here) -> Principal:
@@ -80,9 +79,9 @@ Person = Annotated[Principal, Depends(signed_in)]
 
 async def _holder(keyring: Keyring, cookie: str) -> Principal | None:
     """The holder of this cookie; None: there is no session, or it is over."""
-    text, _, signature = cookie.rpartition(".")
-    expected = _signature(keyring, text)
-    if not hmac.compare_digest(signature.encode(), expected.encode()):
+    text, _, _ = cookie.rpartition(".")
+    ours = _signed(keyring, text)
+    if not hmac.compare_digest(cookie.encode(), ours.encode()):
         return None
     digest, _, end = text.partition(".")
     if int(end) < time.time():
@@ -90,8 +89,9 @@ async def _holder(keyring: Keyring, cookie: str) -> Principal | None:
     return await keyring.holder(bytes.fromhex(digest))
 
 
-def _signature(keyring: Keyring, text: str) -> str:
-    return hmac.new(_secret(keyring.admin_digest), text.encode(), "sha256").hexdigest()
+def _signed(keyring: Keyring, text: str) -> str:
+    signature = hmac.new(_secret(keyring.admin_digest), text.encode(), "sha256")
+    return f"{text}.{signature.hexdigest()}"
 
 
 @lru_cache(maxsize=1)

@@ -8,7 +8,7 @@ import unicodedata
 from datetime import UTC, datetime
 from difflib import ndiff
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import re2
 from jinja2 import Environment, PackageLoader
@@ -17,7 +17,6 @@ from pydantic import TypeAdapter
 from starlette.responses import HTMLResponse
 
 from haltpoint.chain.model.canonical import spelt_out
-from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.views.story import SIGNS
 from haltpoint_gateway.pages.assets import address_of
 from haltpoint_gateway.pages.forms import as_typed
@@ -40,7 +39,7 @@ _LATIN_WORD: Final = re2.compile(r"[\pL\pN_]*\p{Latin}[\pL\pN_]*")
 _FOREIGN: Final = re2.compile(r"[^\PL\p{Latin}]")
 """A letter of another alphabet."""
 _SPELT: Final = Markup('<span class="spelt" title="{}">{}</span>')
-_TIME: Final = Markup('<time datetime="{}">{:%Y-%m-%d %H:%M:%S} UTC</time>')
+_TIME: Final = Markup('<time datetime="{0:%FT%T}+00:00">{0:%F %T} UTC</time>')
 _MOMENT: Final = TypeAdapter(datetime)
 _UNITS: Final = {"d": 86400, "h": 3600, "min": 60, "s": 1}
 _SEPARATORS: Final = "\uff20\uff0e\uff0f\uff3c\u2044\u2215"
@@ -65,7 +64,7 @@ def spelt(text: Any) -> Markup:
     escaped = Markup.escape(whole)
     shown = _UNUSUAL.sub(lambda sign: _shown(sign.group()), escaped)
     if not shown.isascii():
-        shown = _LATIN_WORD.sub(lambda word: _FOREIGN.sub(_named, word.group()), shown)
+        shown = _LATIN_WORD.sub(_latin, shown)
     return Markup(shown)  # noqa: S704 - it was escaped, and what came in is names of signs
 
 
@@ -83,7 +82,7 @@ def moment(value: str | int | datetime | None) -> Markup:
         return Markup("")
     read = _MOMENT.validate_python(value)
     exact = read.astimezone(UTC)
-    return _TIME.format(exact.isoformat(timespec="seconds"), exact)
+    return _TIME.format(exact)
 
 
 def is_at(place: str, name: str) -> bool:
@@ -113,6 +112,10 @@ def _shown(sign: str) -> str:
     return sign if is_plain and not is_styled else _code(sign)
 
 
+def _latin(word: Any) -> str:
+    return str(_FOREIGN.sub(_named, word.group()))
+
+
 def _named(letter: Any) -> str:
     return _code(letter.group())
 
@@ -129,7 +132,6 @@ _PAGES: Final = Environment(
     lstrip_blocks=True,
 )
 _PAGES.filters.update(spelt=spelt, written=written, typed=as_typed, moment=moment, lasting=lasting)
-_PAGES.filters.update(sign=SIGNS.__getitem__)
+_PAGES.filters.update(sign=SIGNS.__getitem__, difference=cast("Any", ndiff))
 _TESTS: Final[dict[str, Any]] = {"at": is_at, "past": is_past}
 _PAGES.tests.update(_TESTS)
-_PAGES.globals.update(difference=ndiff, statuses=[*ChainStatus])

@@ -11,6 +11,7 @@ from fastapi.routing import APIRoute
 from msgspec import json
 from starlette.responses import RedirectResponse
 
+from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.secrets import without_secrets_in
 from haltpoint_gateway.api import agents, chains, deployment, losses, requests, stats, tasks, tools
 from haltpoint_gateway.guard import Handler, Read
@@ -37,7 +38,14 @@ class Shown(APIRoute):
             typed = await gateway.catalogue.typed_secrets()
             found = json.decode(without_secrets_in(bytes(reply.body), typed))
             tools = await visit.tools()
-            return visit.html(self.name, found=found, query=query, answered=answered, tools=tools)
+            return visit.html(
+                self.name,
+                found=found,
+                query=query,
+                answered=answered,
+                tools=tools,
+                statuses=[*ChainStatus],
+            )
 
         return handle
 
