@@ -19,7 +19,7 @@ from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.results import Metadata
 from haltpoint.contracts.views.chains import ProgressView
 from haltpoint.runtime.observability import conventions, logs, metrics, telemetry
-from haltpoint.runtime.store.dead_letters import DeadAction, DeadLetters, loss_of
+from haltpoint.runtime.store.dead_letters import About, DeadAction, DeadLetters, loss_of
 from haltpoint.runtime.store.receipts import Completion, Finished, Lease, ReceiptStore
 from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint.runtime.streams.delivery import Entry
@@ -213,7 +213,8 @@ class Handlers:
                 return
 
     def _recorded(self, job: Job, finished: Finished, status: Completion) -> None:
-        outcome, fault = finished.outcome, finished.outcome.error
+        outcome = finished.outcome
+        fault = outcome.error
         error_type = None if fault is None else fault.error_type
         if status is not Completion.RECORDED:
             _log.info("a late result was ignored", status=status.value)
@@ -244,10 +245,10 @@ class Handlers:
                 self.pipeline.limits.leave(job)
             self.slots.end()
             return
-        ref, tool = job.ref, job.request.tool
+        ref = job.ref
         _log.warning(
             "a tool or hook is still running after its limit and holds a slot",
-            tool=tool,
+            tool=job.request.tool,
             entry=ref.entry,
             stream=ref.stream,
         )
@@ -265,11 +266,10 @@ class Handlers:
         ref = EntryRef.of(entry.stream, entry.id)
         job = _read(entry)
         if isinstance(job, Rejected):
-            loss = loss_of(entry.fields, job)
-            await self.dead_letters.add(ref, reason, words, about=loss)
+            about: About = loss_of(entry.fields, job)
         else:
-            dead = DeadAction(job.request.action_id, job.request.attempt, words, job.trace)
-            await self.dead_letters.add(ref, reason, words, about=dead)
+            about = DeadAction(job.request.action_id, job.request.attempt, words, job.trace)
+        await self.dead_letters.add(ref, reason, words, about=about)
         _log.warning(
             "an entry is now a dead letter", entry=entry.id, stream=entry.stream, reason=reason
         )

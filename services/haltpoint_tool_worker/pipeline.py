@@ -104,7 +104,7 @@ class Pipeline:
             if call.effect is not None:
                 await self.effects.reserve(job, spec, call.effect, call.seconds)
         except RefusedError as refusal:
-            return None if job.lost else self._finished(job, refusal.reading)
+            return self._finished(job, refusal.reading)
         is_late = (
             time.time_ns() // 1_000_000 - int(job.ref.entry.partition("-")[0]) > _LONG_WAIT
             and not job.epoch
@@ -125,7 +125,7 @@ class Pipeline:
         doubt = partial(unknown, job.request.tool)
         job.if_blocked = lambda: self._finished(job, doubt(f"{job.doing} {BLOCKS}"))
         reading = await self.admission.reconcile(job)
-        return None if job.lost else self._finished(job, reading)
+        return self._finished(job, reading)
 
     async def _run(self, job: Job, call: ToolCall) -> Finished | None:
         """The effect, and what is to be recorded of it, also when it is left behind."""
@@ -164,6 +164,7 @@ class Pipeline:
         )
         job.claiming = False
         job.epoch = claimed.epoch
+        job.token = claimed.token
         job.recalled = claimed.receipt
         if start and claimed.status is ClaimStatus.GO and not job.repeatable:
             self.memory.began(job, claimed.token)
@@ -201,8 +202,8 @@ class Pipeline:
         """Whether no other worker can have taken the action. What our clock cannot say, the server
         is asked.
         """
-        if time.monotonic() - job.leased_at >= self.lease:
-            now = time.monotonic()
+        now = time.monotonic()
+        if now - job.leased_at >= self.lease:
             (is_kept,) = await self.receipt_store.heartbeat([job.lease])
             if not is_kept:
                 return False
@@ -258,6 +259,7 @@ class Pipeline:
             reading.data,
             trace,
             metadata,
+            job.token,
         )
 
     def _of_this_run(self, job: Job, outcome: Outcome, fault: ErrorInfo) -> Outcome:

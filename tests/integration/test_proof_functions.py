@@ -120,7 +120,7 @@ class Pair:
     async def claim(self) -> None:
         if (item := self.some_item()) is None:
             return
-        token, start = f"one/{self.chance.randint(1, 3)}", self.chance.random() < 0.7
+        token, start = self.some_token(), self.chance.random() < 0.7
         digest = self.chance.choice((item.approved, self.some_call(item.action)))
         ref, args = self.ref(item), (self.action(item.action), self.consumer(item), token)
         mode = "start" if start else "look"
@@ -144,13 +144,15 @@ class Pair:
         receipt = self.chance.choice([*Receipt, *[Receipt.CONFIRMS] * 9 * unasked])
         digest = self.some_call(item.action) if receipt is Receipt.CONFIRMS else ""
         outcome = outcome_of(receipt, digest) if digest else OUTCOMES[receipt]
-        finished = Finished(
-            self.ref(item), self.action(item.action), epoch, row.attempt, outcome, "{}"
-        )
+        token = self.some_token()
+        action, attempt = self.action(item.action), row.attempt
+        finished = Finished(self.ref(item), action, epoch, attempt, outcome, "{}", token=token)
         real = await ReceiptStore(
             self.desk.calls, self.desk.topology, self.consumer(item)
         ).complete(finished)
-        self.store, status = functions.complete(self.store, item, epoch, receipt, None, digest)
+        self.store, status = functions.complete(
+            self.store, item, epoch, receipt, None, digest, token
+        )
         assert real == status
 
     async def dead_letter(self) -> None:
@@ -252,6 +254,9 @@ class Pair:
         """A digest of this action's call, with one of two previews."""
         return f"{action}/{self.chance.randint(0, 1)}"
 
+    def some_token(self) -> str:
+        return f"one/{self.chance.randint(1, 3)}"
+
     def ref(self, item: Item) -> EntryRef:
         return EntryRef.of(self.desk.key("tools:default"), self.items[item.action, item.entry])
 
@@ -276,7 +281,7 @@ class Pair:
         await self.compare_items()
         for number, row in enumerate(self.store.actions):
             found = await self.desk.stored.action(self.action(number))
-            assert _row(found) == (row.attempt, row.epoch, row.started, row.receipt), (
+            assert _row(found) == (row.attempt, row.epoch, row.owner, row.started, row.receipt), (
                 f"action {number}"
             )
             entry = found.row.entry if found else ""
@@ -323,15 +328,16 @@ class Pair:
         assert {entry.decode() for entry, _ in entries} == {self.items[name] for name in names}
 
 
-def _row(found: StoredAction | None) -> tuple[int, int, bool, Receipt | None]:
+def _row(found: StoredAction | None) -> tuple[int, int, str, bool, Receipt | None]:
     if found is None:
-        return 0, 0, False, None
+        return 0, 0, "", False, None
     row, receipt = found.row, None
     if found.receipt is not None:
         receipt = next(
             kind for kind, outcome in OUTCOMES.items() if _alike(found.receipt, kind, outcome)
         )
-    return row.attempt, row.epoch, row.state in (ActionState.STARTED, ActionState.IN_DOUBT), receipt
+    started = row.state in (ActionState.STARTED, ActionState.IN_DOUBT)
+    return row.attempt, row.epoch, row.token.strip("-"), started, receipt
 
 
 def _alike(stored: rows.Receipt, kind: Receipt, outcome: Any) -> bool:

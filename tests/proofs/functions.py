@@ -26,6 +26,7 @@ class Promise(StrEnum):
     R3 = "R3: one receipt; a completed chain's repeatable actions ran"
     R4 = "R4: an action with other effects starts once, unless a person says that it did not happen"
     R5 = "R5: a destructive action starts only under its own approval of this very call, in time"
+    R6 = "R6: an answer that was taken counts, and no receipt comes before it"
     R7 = (
         "R7: what was not sent before a stop is not sent after it, but for the call "
         "whose question is answered"
@@ -254,11 +255,18 @@ def complete(
     receipt: Receipt,
     without: Mutation | None,
     digest: str = "",
+    token: str = "",
 ) -> tuple[Store, str]:
-    """hp3_complete for one action; `digest` is that of the call about which a person is asked."""
+    """hp3_complete for one action; `digest` is that of the call about which a person is asked,
+    `token` that of the worker's claim.
+    """
     row, given = store.actions[item.action], store.ghosts[item.action].given
     has_lease = item in store.tools
     status = rules.complete(row, item.entry, epoch, has_lease=has_lease, without=without)
+    if status != "recorded" and receipt is not Receipt.IN_DOUBT:
+        number = _asked(store, item.action, without)
+        if rules.settles(row, token, asked=number > 0, without=without):
+            return _settle(store, item, number, receipt, digest), "recorded"
     if status != "recorded":
         return (finish(store, item) if status == "again" else store), status
     if row.receipt is not None:
@@ -273,6 +281,23 @@ def complete(
             Promise.R8, f"a worker of epoch {epoch} wrote the receipt, the last claim was {given}"
         )
     return _record(finish(store, item), item.action, receipt, digest), "recorded"
+
+
+def _asked(store: Store, action: int, without: Mutation | None) -> int:
+    """The number of the open question about a doubt; 0: there is none."""
+    ways = ("open", "answered") if without is Mutation.ANSWERED else ("open",)
+    for number, request in enumerate(store.requests, 1):
+        if (request.action, request.kind) == (action, "in_doubt") and request.status in ways:
+            return number
+    return 0
+
+
+def _settle(store: Store, item: Item, number: int, receipt: Receipt, digest: str) -> Store:
+    """A late result in place of the doubt, about which nobody is asked any more."""
+    store = finish(store, item)
+    if number:
+        store = _resolve(store, number, "withdrawn")
+    return _record(store, item.action, receipt, digest)
 
 
 def _record(store: Store, action: int, receipt: Receipt, digest: str = "") -> Store:

@@ -173,6 +173,11 @@ class Machine:
         if change is None:
             return state.applied
         message = executor.entry._replace(copy=False)
+        for operation in change.operations:
+            if (message.name, operation.name) == ("completed", "withdraw"):
+                asked = state.store.requests[operation.number - 1]
+                if (asked.action, asked.status) == (message.number, "answered"):
+                    raise BrokenError(Promise.R6, f"{message} came before an answer that was taken")
         if message in state.applied:
             raise BrokenError(Promise.R2, f"{message} was applied twice")
         before = self.decisions.chains[state.store.chain]
@@ -230,7 +235,7 @@ class Machine:
         luck, item, without = state.luck, worker.item, self.scenario.without
         if worker.phase == "read":
             store, status, epoch = functions.claim(
-                state.store, item, f"{item.deliveries} looks", without, start=False
+                state.store, item, _token(item, "looks"), without, start=False
             )
             phase = {"go": self._admitted(state, item), "in_doubt": "in_doubt"}.get(status)
             after = others if phase is None else (*others, Worker(item, phase, epoch))
@@ -249,8 +254,9 @@ class Machine:
             )
         else:
             for receipt, spent in self._outcomes(state, worker):
+                token = _token(item, "starts")
                 store, _ = functions.complete(
-                    state.store, item, worker.epoch, receipt, without, worker.digest
+                    state.store, item, worker.epoch, receipt, without, worker.digest, token
                 )
                 yield (
                     f"worker reports {receipt}",
@@ -281,7 +287,7 @@ class Machine:
             asks = worker._replace(phase="asks", digest=digest)
             yield "worker takes the preview and asks", True, _sorted(state, workers=(*others, asks))
             return
-        token, moment = f"{item.deliveries} starts", self._moment(state)
+        token, moment = _token(item, "starts"), self._moment(state)
         store, status, epoch = functions.claim(
             state.store, item, token, without, digest=digest if gated else "", moment=moment
         )
@@ -433,6 +439,11 @@ def _approved(store: Store, action: int, digest: str, moment: int) -> Store:
             Promise.R5, f"action {action} was started without a yes to {digest} in this moment"
         )
     return functions.with_ghost(store, action, ghost._replace(used=ghost.used | {digest}))
+
+
+def _token(item: Item, claim: str) -> str:
+    """Of a claim by the worker that was given this entry, which no other has."""
+    return f"{item.entry}/{item.deliveries} {claim}"
 
 
 def _run(store: Store, item: Item) -> Store:

@@ -95,6 +95,11 @@ WITHOUT: dict[Mutation, tuple[Promise, Scenario]] = {
     Mutation.DIGEST: (Promise.R5, Scenario((DROPS,), Luck(previews=1, tampers=1))),
     Mutation.CONSUMPTION: (Promise.R5, Scenario((DROPS, DROPS), Luck(tampers=1, moves=1))),
     Mutation.EXPIRY: (Promise.R5, Scenario((DROPS,), Luck(times=1))),
+    Mutation.STARTER: (
+        Promise.R4,
+        Scenario((DROPS,), Luck(crashes=1, takeovers=1, previews=1)),
+    ),
+    Mutation.ANSWERED: (Promise.R6, Scenario((OTHER,), Luck(takeovers=1))),
     Mutation.STOP: (Promise.R7, Scenario((ASKS, READ, OTHER), Luck(), parallel=2)),
 }
 

@@ -157,11 +157,16 @@ class Desk:
         ]
 
     async def finish(
-        self, order: Order, outcome: Outcome = OK, data: str = '{"done":true}', *, epoch: int = 0
+        self,
+        order: Order,
+        outcome: Outcome = OK,
+        data: str = '{"done":true}',
+        *,
+        epoch: int = 0,
+        token: str = "",
     ) -> Completion:
-        finished = Finished(
-            order.ref, order.data.action_id, epoch, order.data.attempt, outcome, data
-        )
+        action, attempt = order.data.action_id, order.data.attempt
+        finished = Finished(order.ref, action, epoch, attempt, outcome, data, token=token)
         return await self.receipt_store.complete(finished)
 
     async def work_all(self, outcome: Outcome = OK) -> bool:

@@ -27,6 +27,8 @@ class Mutation(StrEnum):
     DIGEST = "claim takes an approval of whatever"
     CONSUMPTION = "an approval lets any action with the same call run, not only its own"
     EXPIRY = "claim does not look how old an approval is"
+    STARTER = "complete does not look whose claim started a call in doubt"
+    ANSWERED = "complete does not look whether a person has answered about a doubt"
     STOP = "the gate lets every step pass while a question is open"
 
 
@@ -155,11 +157,9 @@ def claim(
         "in_doubt" if doubtful else "go",
         row.started or (asked.start and not doubtful),
     )
-    return (
-        verdict,
-        row._replace(epoch=row.epoch + 1, owner=asked.token, verdict=verdict, started=started),
-        record,
-    )
+    owner = row.owner if doubtful else asked.token
+    after = row._replace(epoch=row.epoch + 1, owner=owner, verdict=verdict, started=started)
+    return verdict, after, record
 
 
 def complete(
@@ -180,6 +180,15 @@ def complete(
     fenced = row.epoch != epoch and without is not Mutation.FENCE
     lost = not has_lease and without not in (Mutation.FENCE, Mutation.DEDUPE)
     return "stale" if fenced or lost else "recorded"
+
+
+def settles(row: ActionRow, token: str, *, asked: bool, without: Mutation | None = None) -> bool:
+    """Whether hp3_complete records a result of who does not hold the entry any more. `asked`: a
+    question about the doubt is open.
+    """
+    is_starter = row.owner == token or without is Mutation.STARTER
+    is_open = row.receipt is None or (row.receipt is Receipt.IN_DOUBT and asked)
+    return row.in_doubt(without) and is_starter and is_open
 
 
 def may_requeue(row: ActionRow | None, entry: int, *, final: bool) -> bool:

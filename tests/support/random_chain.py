@@ -320,8 +320,13 @@ class Walk:
             ended := [one.action for one in self._orders.values() if self._has_ended(one.action)]
         ):
             late = r.choice(ended)
-            self.repeat = True
-            self.story.result(self._outcome(late), '{"id": "late"}', late)
+            outcome = self._outcome(late)
+            doubts = [
+                one.action_id for one in self.chain.requests if one.kind is RequestKind.IN_DOUBT
+            ]
+            is_doubt = outcome.error and outcome.error.error_type is ErrorType.IN_DOUBT
+            self.repeat = late.id not in doubts or bool(is_doubt)  # else it settles the doubt
+            self.story.result(outcome, '{"id": "late"}', late)
         elif not found or (self.chain.resting and dice < 0.3):
             self.story.due(at=max(self.story.now, next_due(self.chain)))
         elif (

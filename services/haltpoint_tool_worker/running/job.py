@@ -35,6 +35,8 @@ class Job(Struct, eq=False):
     """Both the plan and the tool say that it may run again."""
     epoch: int = 0
     """That of our claim; 0 until it is claimed."""
+    token: str = ""
+    """That of our claim."""
     claiming: bool = False
     """The epoch may be another one already."""
     over: Stopped | None = None

@@ -24,7 +24,7 @@ from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind
 from haltpoint.runtime.store.committing import Loaded
 from haltpoint.runtime.store.dead_letters import Orphan
 from haltpoint.runtime.store.inbox import Verdict
-from haltpoint.runtime.store.receipts import Lease, Rest, Rested
+from haltpoint.runtime.store.receipts import Completion, Lease, Rest, Rested
 from haltpoint.runtime.store.store import Store
 from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.runtime.streams.wire import DeadLetterReason, Decoded, decode
@@ -32,6 +32,7 @@ from tests.support.builders import (
     OK,
     asks,
     call,
+    failed,
     fails_with,
     line_plan,
     literal_task,
@@ -161,6 +162,17 @@ async def its_answer(desk: Desk) -> str:
     return chain_id
 
 
+async def a_late_result_that_settles_a_doubt(desk: Desk) -> str:
+    order = await desk.order_of(literal_task(1, "send"))
+    started, found = await desk.claim(order), await desk.claim(order)
+    await desk.finish(order, failed(ErrorType.IN_DOUBT), epoch=found.epoch)
+    await desk.decide_all()
+    late = await desk.finish(order, OK, epoch=started.epoch, token=started.token)
+    assert late is Completion.RECORDED
+    await empty(desk, Stream.EVENTS)
+    return order.chain
+
+
 async def the_report_of_a_child(desk: Desk) -> str:
     chain_id = await desk.submit(literal_task(1, "skill"))
     while not (
@@ -172,7 +184,9 @@ async def the_report_of_a_child(desk: Desk) -> str:
     return chain_id
 
 
-@pytest.mark.parametrize("lose", [its_result, its_answer, the_report_of_a_child])
+@pytest.mark.parametrize(
+    "lose", [its_result, its_answer, a_late_result_that_settles_a_doubt, the_report_of_a_child]
+)
 async def test_r11_what_is_on_record_is_told_again(
     desk: Desk, lose: Callable[[Desk], Awaitable[str]]
 ) -> None:

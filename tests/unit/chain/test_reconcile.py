@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from haltpoint.chain.model.state import next_due
-from haltpoint.contracts.people.humans import RequestKind
+from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.results import ErrorInfo, ErrorType, Outcome
 from haltpoint.contracts.tools import Recovery
 from haltpoint.contracts.work.tasks import Budget, Task
@@ -106,3 +106,42 @@ def test_e5_a_call_that_is_in_doubt_again_and_again_comes_to_a_person() -> None:
         if len(story.dispatches) > 5:
             story.result(doubt(ErrorType.UNKNOWN))
     assert len(story.dispatches) == 7
+
+
+def test_r4_a_late_result_closes_the_question_about_the_doubt() -> None:
+    story = paying()
+    story.result(doubt(ErrorType.TIMEOUT))
+    story.result(data='{"receipt":"r1"}')
+    assert (story.status, story.chain.requests, len(story.dispatches)) == ("completed", (), 1)
+    (withdrawn,) = story.told("request.withdrawn")
+    assert withdrawn["reason"] == "its worker has reported after all"
+
+
+@pytest.mark.parametrize("cause", [ErrorType.TIMEOUT, None])
+def test_r4_a_late_result_changes_nothing_when_a_person_or_the_tool_decides(
+    cause: ErrorType | None,
+) -> None:
+    story = paying()
+    story.result(doubt(cause))
+    before = story.dispatches[0].action
+    if cause is None:
+        story.result(action=before)
+        story.wake()
+    else:
+        story.answer(RequestKind.IN_DOUBT, Choice.NOT_HAPPENED)
+    after = story.chain
+    story.result(action=before)
+    assert story.chain is after
+
+
+def test_r7_a_late_result_sends_nothing_while_another_question_is_open() -> None:
+    steps = (tool_step("a", call("pay"), call("pay")), tool_step("b", call("pay")))
+    story = submitted(Task(goal="x", plan=plan(*steps), parallel=2), PAY)
+    first, second = (one.action.id for one in story.dispatches)
+    for action in (first, second):
+        story.result(doubt(ErrorType.TIMEOUT), of=action)
+    story.result(of=first)
+    assert [one.action_id for one in story.chain.requests] == [second]
+    assert len(story.dispatches) == 2
+    story.answer(RequestKind.IN_DOUBT, Choice.HAPPENED, request="c.r2")
+    assert len(story.dispatches) == 3

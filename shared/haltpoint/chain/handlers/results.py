@@ -26,7 +26,7 @@ from haltpoint.chain.model.schemas import text_of
 from haltpoint.chain.model.state import Action, Rest
 from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, Code
 from haltpoint.chain.model.work import Work
-from haltpoint.chain.turns.asking import ask_about_call
+from haltpoint.chain.turns.asking import ask_about_call, free, withdraw_one
 from haltpoint.chain.turns.calling import (
     calls_of,
     fail_action,
@@ -53,6 +53,9 @@ _MOST_ASKED: Final = 6
 asked.
 """
 
+_SETTLED: Final = "its worker has reported after all"
+"""Why a person is not asked about a doubt any more."""
+
 _MOST_LISTED: Final = 20
 """Calls that a card lists beside the first."""
 
@@ -64,9 +67,13 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
     """Record the receipt: continue, stop and ask, or end the step."""
     action = work.actions.get(message.data.action_id)
     outcome = message.data.outcome
-    if action is None or action.status is not ActionStatus.DISPATCHED or work.rests(action.id):
+    if action is None or message.id != report_id(action):  # nobody has dispatched this attempt
         return None
-    if message.id != report_id(action):  # nobody has dispatched this attempt
+    fault = outcome.error
+    error_type = fault and fault.error_type
+    if error_type is not ErrorType.IN_DOUBT:
+        action = _without_doubt(work, action)
+    if action.status is not ActionStatus.DISPATCHED or work.rests(action.id):
         return None
     if action.child:
         _take_back(work, message.data)
@@ -74,8 +81,6 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
     plan = work.world.spec(action.tool).plan
     if plan is not None and outcome.satisfies and not action.child and not is_over:
         return _begin_skill(work, action, plan)
-    fault = outcome.error
-    error_type = fault and fault.error_type
     approval = work.approvals.get(action.id)
     if fault is not None and approval is not None and error_type is ErrorType.IN_DOUBT:
         # it is used up: people are asked anew before the call runs again (G1)
@@ -96,6 +101,20 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
         return succeed(work, receipt)
     record(work, receipt)
     return None
+
+
+def _without_doubt(work: Work, action: Action) -> Action:
+    """The action as it was before a person was asked about its doubt, which its own worker settles
+    (R4).
+    """
+    for question in work.requests:
+        if question.action_id == action.id and question.kind is RequestKind.IN_DOUBT:
+            withdraw_one(work, question, _SETTLED)
+            free(work, question)
+            work.edit(action.step).freed = False  # no person has answered (R7)
+            action = structs.replace(action, status=ActionStatus.DISPATCHED, outcome=None, data="")
+            work.keep(action)
+    return action
 
 
 def _take_back(work: Work, data: ToolCompleted.Data) -> None:
@@ -132,9 +151,8 @@ def _obey(work: Work, receipt: Action, outcome: Outcome) -> Next | None:
         return fail_action(work, receipt)
     if which is not None:
         kind = RequestKind.CLARIFICATION
-        options = which.options
         text = which.question
-        return ask_about_call(work, kind, receipt, text, options=options, answerers=whom)
+        return ask_about_call(work, kind, receipt, text, options=which.options, answerers=whom)
     if outcome.confirmation is not None:
         return _confirm(work, receipt, outcome.confirmation, approved)
     return succeed(work, receipt)
@@ -267,8 +285,7 @@ def _may_run_again(work: Work, action: Action, fault: ErrorInfo, attempts: int) 
     doubled = float(retry.first) * 2 ** (attempts - 1)
     room = least // 2 or int(min(float(retry.most), doubled) * 1000)
     part = crc32(f"{action.id}/{action.attempt}".encode()) % (room + 1)
-    moment = work.now + max(1, least + part)
-    return min(moment, work.deadline - 1)
+    return min(work.now + max(1, least + part), work.deadline - 1)
 
 
 UNDER_WAY: Final = 60_000

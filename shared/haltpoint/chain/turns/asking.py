@@ -55,7 +55,6 @@ def ask_about_call(
     """The question of a call to a person: their answer will be its receipt, or has it run."""
     work.keep(structs.replace(action, status=ActionStatus.ASKING))
     shown.setdefault("arguments", action.ran)
-    sources = action.told.sources
     return question(
         work,
         kind,
@@ -63,7 +62,7 @@ def ask_about_call(
         text,
         action_id=action.id,
         tool=action.tool,
-        sources=sources,
+        sources=action.told.sources,
         **shown,
     )
 
@@ -131,8 +130,13 @@ def ask(work: Work, request: Question) -> None:
         if not work.is_literal and work.run[index].taken >= work.run[index].listed:
             drop_held(work, index, "a question was open")
     work.outputs.append(request)
-    about = {"action_id": request.action_id or None, "request_id": request.request_id}
-    work.tell(FactType.REQUEST_OPENED, index, **about, kind=request.kind.value)
+    work.tell(
+        FactType.REQUEST_OPENED,
+        index,
+        action_id=request.action_id or None,
+        request_id=request.request_id,
+        kind=request.kind.value,
+    )
 
 
 def close(work: Work, request: Question, fact: FactType, **told: Any) -> None:
@@ -163,12 +167,17 @@ def resume(work: Work, index: int | None = None, **told: Any) -> None:
         work.tell(FactType.CHAIN_RESUMED, index, **told)
 
 
+def withdraw_one(work: Work, request: Question, reason: str) -> None:
+    """Ask no more."""
+    work.outputs.append(Withdraw(request.request_id, reason))
+    close(work, request, FactType.REQUEST_WITHDRAWN, reason=reason)
+
+
 def withdraw(work: Work, reason: str, step_id: str = "") -> None:
     """Take back the questions of a step that is over, or all; what they were about never runs."""
     for request in work.requests:
         if step_id in ("", request.step_id):
-            work.outputs.append(Withdraw(request.request_id, reason))
-            close(work, request, FactType.REQUEST_WITHDRAWN, reason=reason)
+            withdraw_one(work, request, reason)
             action = work.actions.get(request.action_id)
             if action is not None:
                 ledger.settle(work, action)

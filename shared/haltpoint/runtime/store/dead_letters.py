@@ -59,6 +59,10 @@ class Orphan:
     """The action, thought or request, if the entry names it."""
 
 
+About = DeadAction | ThoughtFailed | MessageLost | Orphan | None
+"""Whom an entry was for; None: not even its owner can be read."""
+
+
 class DeadLetters(Side):
     """For all services."""
 
@@ -68,11 +72,11 @@ class DeadLetters(Side):
         reason: DeadLetterReason,
         detail: str = "",
         *,
-        about: DeadAction | ThoughtFailed | MessageLost | Orphan | None = None,
+        about: About = None,
     ) -> str | None:
         """Move an entry to its partition's dead letters and tell its chain.
 
-        The letter's id; None when it was gone. `about` None: not even its owner can be read.
+        The letter's id; None when it was gone.
         """
         words = detail.encode(errors="replace")
         args = (ref.stream, ref.entry, reason, words, *_told(about))
@@ -90,7 +94,7 @@ class DeadLetters(Side):
         return RequeueStatus(reply.decode())
 
 
-def _told(about: DeadAction | ThoughtFailed | MessageLost | Orphan | None) -> tuple[Argument, ...]:
+def _told(about: About) -> tuple[Argument, ...]:
     """The arguments that say which chain is told, and how (see lua/dead_letters.lua)."""
     match about:
         case None:

@@ -146,6 +146,8 @@ class Finished(Struct, frozen=True, gc=False):
     trace: str | None = None
     metadata: Metadata | None = None
     """Added to an outcome that has none."""
+    token: str = ""
+    """That of its claim."""
 
 
 @value
@@ -310,8 +312,8 @@ class ReceiptStore(Side):
             error = finished.outcome.error
             in_doubt = error is not None and error.error_type is ErrorType.IN_DOUBT
             head, tail = completed_parts(action, finished.attempt, chain_of(action), finished.trace)
-            args += (ref.stream, ref.entry, action, finished.epoch, int(in_doubt))
-            args += (encode(outcome), finished.data, head, tail)
+            args += (ref.stream, ref.entry, action, finished.epoch, finished.token)
+            args += (int(in_doubt), encode(outcome), finished.data, head, tail)
         reply = self._functions.call("complete", partition, *args)
         futures = [future for _, future in batch]
         recorded = partial(_recorded, futures)

@@ -9,7 +9,8 @@ nothing else expires.
   and `claim`, `release`, `dead_letter` and `requeue` change it without a new version. A question
   has one, `r<n>`: its state and its deadline; `answer` and `fire_due` change it.
 - `data:<id>`, a hash of texts that are written once: `Data`, an action's call, a thought, a
-  question, and their outcomes. Only the rest of a thought that waits for its model changes.
+  question, and their outcomes. Only the rest of a thought that waits for its model changes, and a
+  doubt gives way to a late result.
 - `log:<id>`, a list: each input with the time and its facts (`LogLine`), written by `commit`.
 
 Ids inside a chain are stored without the chain's own id; in the log a letter stands for it.
@@ -131,7 +132,7 @@ class Kind(StrEnum):
 @value
 class ActionRow:
     """An action's field in `chain:<id>`. (entry, epoch) is the fence; `token` is that of the last
-    claim.
+    claim, in doubt that of the claim which started it.
     """
 
     entry: str

@@ -298,7 +298,7 @@ class Store(Side):
             if rests and not chain.requests:  # until its deadline: a timer before that is a wait
                 continue
             actions = chain.actions.values()
-            calls = [local(a.id) for a in actions if a.status is ActionStatus.DISPATCHED]
+            calls = [local(a.id) for a in actions if a.status is not ActionStatus.DONE]
             version = versions[chain.id.encode()]
             if await self._functions.about(chain.id, "move_parked", version, *calls):
                 with logs.about(chain=chain.id, trace=loaded.trace):

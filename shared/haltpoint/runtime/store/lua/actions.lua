@@ -30,12 +30,16 @@ local function has_receipt(prefix, chain, name)
   return redis.call('HEXISTS', row(prefix, KEY.DATA, chain), name .. '.' .. PART.RECEIPT) == 1
 end
 
--- A receipt, or the doubt that takes its place, once; a doubt uses up the approval (G1). Returns whether it is the first.
-local function record(prefix, chain, name, kind, outcome, data)
-  local texts = row(prefix, KEY.DATA, chain)
+-- A receipt, or the doubt that takes its place, once; a doubt uses up the approval (G1). The first is told to a chain in this `status`,
+-- unless it is over. Returns whether it is the first.
+local function record(prefix, chain, name, status, in_doubt, outcome, data, message)
+  local texts, kind = row(prefix, KEY.DATA, chain), in_doubt and KIND.IN_DOUBT or KIND.RECEIPT
   local first = redis.call('HSETNX', texts, name .. '.' .. PART.RECEIPT, kind .. '\n' .. outcome .. '\n' .. data) == 1
-  if first and kind == KIND.IN_DOUBT then
+  if first and in_doubt then
     redis.call('HDEL', texts, name .. '.' .. PART.APPROVAL)
+  end
+  if first and status and not FINAL[status] then
+    add(prefix, 'events', message, data)
   end
   return first
 end

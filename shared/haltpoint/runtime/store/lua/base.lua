@@ -195,14 +195,7 @@ local function group_of(stream)
   return GROUPS[stream] or WORKERS
 end
 
--- Finish one entry; `stream` is its name without the prefix.
-local function finish(prefix, stream, entry)
-  local key = prefix .. stream
-  redis.call('XACK', key, group_of(stream), entry)
-  redis.call('XDEL', key, entry)
-end
-
--- Finish many entries of one stream, in portions that `unpack` can take.
+-- Finish entries of one stream, `stream` without the prefix, in portions that `unpack` can take.
 local function finish_all(prefix, stream, entries)
   local key, group = prefix .. stream, group_of(stream)
   for first = 1, #entries, 200 do
@@ -210,6 +203,10 @@ local function finish_all(prefix, stream, entries)
     redis.call('XACK', key, group, unpack(entries, first, last))
     redis.call('XDEL', key, unpack(entries, first, last))
   end
+end
+
+local function finish(prefix, stream, entry)
+  finish_all(prefix, stream, { entry })
 end
 
 local function add(prefix, stream, data, body)

@@ -90,9 +90,8 @@ end
 function operations.report_to_parent(run, action_id, outcome, data, message)
   local parent, name = split(action_id)
   local action, status = read_action(run.prefix, parent, name)
-  local first = action and action.state == STATE.CHILD and record(run.prefix, parent, name, KIND.RECEIPT, outcome, data)
-  if first and status and not FINAL[status] then
-    add(run.prefix, 'events', message, data)
+  if action and action.state == STATE.CHILD then
+    record(run.prefix, parent, name, status, false, outcome, data, message)
   end
 end
 
@@ -108,7 +107,8 @@ function operations.open_request(run, id, question, deadline, rank, message)
 end
 
 function operations.withdraw_request(run, id, message)
-  if string.match(redis.call('HGET', run.head, id) or '', '^open ') then
+  local state = redis.call('HGET', run.head, id) or ''
+  if state == 'withdrawn' or string.match(state, '^open ') then
     redis.call('HSET', run.head, id, 'withdrawn')
     redis.call('ZREM', run.prefix .. 'index:requests', run.chain .. '.' .. id)
     add(run.prefix, 'humans', message)

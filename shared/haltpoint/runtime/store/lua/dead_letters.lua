@@ -13,15 +13,10 @@
 local function tell_of_action(prefix, entry, id, head, failed, doubtful, tail)
   local chain, name = split(id)
   local action, status = read_action(prefix, chain, name)
-  if not action or action.entry ~= entry then
-    return
-  end
-  local kind, outcome = KIND.RECEIPT, failed
-  if is_in_doubt(action) then
-    kind, outcome = KIND.IN_DOUBT, doubtful
-  end
-  if record(prefix, chain, name, kind, outcome, '') and not FINAL[status] then
-    add(prefix, 'events', head .. outcome .. tail)
+  if action and action.entry == entry then
+    local in_doubt = is_in_doubt(action)
+    local outcome = in_doubt and doubtful or failed
+    record(prefix, chain, name, status, in_doubt, outcome, '', head .. outcome .. tail)
   end
 end
 

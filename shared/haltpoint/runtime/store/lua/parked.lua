@@ -71,7 +71,8 @@ end
 -- Whether a person or a moment before the deadline is to come: a question is open, or the timer is an earlier one.
 local function waits(prefix, chain, due, deadline, open)
   for number in string.gmatch(open, '%d+') do
-    if redis.call('HGET', row(prefix, KEY.CHAIN, chain), 'r' .. number) ~= 'answered' then
+    local state = redis.call('HGET', row(prefix, KEY.CHAIN, chain), 'r' .. number)
+    if state ~= 'answered' and state ~= 'withdrawn' then
       return true
     end
   end

@@ -42,6 +42,7 @@ end
 -- claim stream entry action consumer token [mode] [digest]
 -- Take over an entry, or take one with effects for the first time. Only the consumer that the entry is pending for may do
 -- that. `token` is new for each claim: the same token again is a repeat whose first reply was lost, and gets that reply.
+-- A claim that finds a doubt leaves the token of the claim that started the action.
 -- `mode` is `start` (the default) right before the tool runs. `look` takes the entry over and does not mark it as started.
 -- A start with a `digest` needs an approval of this call and consumes it in the same moment (G1).
 -- Returns {status, epoch}:
@@ -88,7 +89,8 @@ register('claim', function(prefix, _, stream, entry, id, consumer, token, mode, 
       end
     end
     epoch = epoch + 1
-    write_action(prefix, chain, name, entry, epoch, action.attempt, action.repeatable, state, token)
+    local kept = is_in_doubt(action) and not recalled and action.token or token
+    write_action(prefix, chain, name, entry, epoch, action.attempt, action.repeatable, state, kept)
   end
   if recalled then
     return { recalled, epoch, receipt }
@@ -96,28 +98,47 @@ register('claim', function(prefix, _, stream, entry, id, consumer, token, mode, 
   return { state == STATE.IN_DOUBT and 'in_doubt' or 'go', epoch }
 end)
 
--- complete consumer [stream entry action epoch in_doubt outcome data head tail]...
--- Record receipts of entries that are pending for this consumer. `in_doubt` '1': the outcome says IN_DOUBT, which is no receipt
--- but takes its place until a person's answer resolves the action or has it dispatched again. The message to the executor is
--- head .. outcome .. tail, its body the data.
+-- Whether the result of the claim that started an action may count (R4) though another worker has the entry: no doubt is on record, or a
+-- person is asked about it. Then they are asked no more, and the doubt goes.
+local function settles(prefix, id, action, token)
+  if not action or not is_in_doubt(action) or action.token ~= token then
+    return false
+  end
+  local chain, name = split(id)
+  local head, data, receipt = row(prefix, KEY.CHAIN, chain), row(prefix, KEY.DATA, chain), name .. '.' .. PART.RECEIPT
+  if string.find(redis.call('HGET', data, receipt) or '', KIND.IN_DOUBT, 1, true) ~= 1 then
+    return true
+  end
+  for number in string.gmatch(redis.call('HGET', head, HEAD.OPEN) or '', '%d+') do
+    local request = 'r' .. number
+    local is_open = string.match(redis.call('HGET', head, request), '^open ')
+    if is_open and cjson.decode(redis.call('HGET', data, request)).action_id == id then
+      redis.call('HSET', head, request, 'withdrawn')
+      redis.call('HDEL', data, receipt)
+      return true
+    end
+  end
+  return false
+end
+
+-- complete consumer [stream entry action epoch token in_doubt outcome data head tail]...
+-- Record receipts of entries that are pending for this consumer, or of actions that its claim, by its `token`, had started before another
+-- worker found them in doubt. `in_doubt` '1': the outcome says IN_DOUBT, which is no receipt but takes its place until a person's answer
+-- resolves the action or has it dispatched again. The message to the executor is head .. outcome .. tail, its body the data.
 -- Returns for each: recorded | again (a receipt is there: the entry was finished) | stale (not current, or not this
 -- consumer's: nothing was done).
 -- A final chain's receipt is recorded, and nobody is told.
 register('complete', function(prefix, args, consumer)
   local reply, finished = {}, {}
-  for i = 2, #args, 9 do
-    local stream, entry, outcome, data = args[i], args[i + 1], args[i + 5], args[i + 6]
-    local chain, name = split(args[i + 2])
+  for i = 2, #args, 10 do
+    local stream, entry, id, epoch, token, in_doubt, outcome, data, head, tail = unpack(args, i, i + 9)
+    local chain, name = split(id)
     local action, ended = read_action(prefix, chain, name)
+    local is_held = holds(action, entry, epoch) and holder_of(prefix, stream, entry) == consumer
     local status = 'stale'
-    if holds(action, entry, args[i + 3]) and holder_of(prefix, stream, entry) == consumer then
-      status = 'again'
-      if record(prefix, chain, name, args[i + 4] == '1' and KIND.IN_DOUBT or KIND.RECEIPT, outcome, data) then
-        status = 'recorded'
-        if not FINAL[ended] then
-          add(prefix, 'events', args[i + 7] .. outcome .. args[i + 8], data)
-        end
-      end
+    if is_held or (in_doubt ~= '1' and settles(prefix, id, action, token)) then
+      local message = head .. outcome .. tail
+      status = record(prefix, chain, name, ended, in_doubt == '1', outcome, data, message) and 'recorded' or 'again'
     elseif action and has_receipt(prefix, chain, name) then
       status = 'again'
     end
