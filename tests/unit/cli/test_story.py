@@ -222,15 +222,15 @@ WORDS = (
         ({"deeds": []}, (*WORDS, NOTHING)),
         (
             {"not_done": [LEFT]},
-            (*DEEDS, ("not_done", "Not done: “Pay”", "in doubt: who knows"), *WORDS),
+            (*DEEDS, ("not_done", "Not done: Pay", "in doubt: who knows"), *WORDS),
         ),
         (
             {"not_done": [OPEN]},
-            (*DEEDS, ("not_done", "Not done: “Pay”", "left out: it does not rain"), *WORDS),
+            (*DEEDS, ("not_done", "Not done: Pay", "left out: it does not rain"), *WORDS),
         ),
         (
             {"not_done": [OPEN | {"message": ""}]},
-            (*DEEDS, ("not_done", "Not done: “Pay”", "left out"), *WORDS),
+            (*DEEDS, ("not_done", "Not done: Pay", "left out"), *WORDS),
         ),
     ],
 )

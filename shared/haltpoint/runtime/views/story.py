@@ -325,7 +325,7 @@ def _answered(chain: ChainView, at: datetime) -> Lines:
     for missed in answer.not_done:
         why = spaced(missed.why)
         note = why + about(": {}", missed.message)
-        deeds.append(line(tone="not_done", text=f"Not done: “{missed.says}”", note=note))
+        deeds.append(line(tone="not_done", text=f"Not done: {missed.says}", note=note))
     texts = answer.text.split("\n")
     words = [line(tone="words", text=text) for text in texts if answer.text]
     reasons = {missed.why for missed in answer.not_done}
