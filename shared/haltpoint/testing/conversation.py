@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
-_TOLD: Final = re.compile(r"^(\S+) was called with .*\. Its result:\n", re.MULTILINE)
+_TOLD: Final = re.compile(r"^(\S+) was called with .*\. Its result:\n+", re.MULTILINE)
 _GOAL: Final = re.compile(r"^Goal: (.*)$", re.MULTILINE)
 _SHOWN: Final = re.compile(r"^- ([^\s:(]+): ", re.MULTILINE)
 _NOT_STARTED: Final = "not started: "

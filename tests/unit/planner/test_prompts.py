@@ -107,6 +107,12 @@ def test_a_plan_is_asked_for_by_schema_with_the_tools_by_name_and_no_tool_to_cal
     assert "may stop and let a person choose" in text(prompt)
 
 
+def test_a_scripted_model_reads_results_that_are_shown_as_text() -> None:
+    prompt = prompts.build(context(ThoughtKind.ANSWER, receipts=(receipt(),)))
+    ((tool, result),) = Conversation.of({}, {"messages": list(prompt.messages)}).results
+    assert (tool, result["data"]) == ("lookup_contacts", {"contact_id": "c1"})
+
+
 def test_c15_nothing_private_is_in_any_prompt() -> None:
     task = Task(goal="Tell John I'm late", context={"team": "a"}, private={"token": "s3cret"})
     for kind, step in (
