@@ -21,7 +21,6 @@ import typer
 
 from haltpoint.chain.model.canonical import spelt_out
 from haltpoint.cli.errors import CliError, Exit, exit_of
-from haltpoint.cli.wording import wrapped
 from haltpoint.runtime.config.errors import HaltpointError, in_words
 from haltpoint.runtime.config.key_origin import KEY_VARIABLE, URL_VARIABLE
 
@@ -101,6 +100,8 @@ class Shell:
 
     def tell(self, text: str, style: str = "") -> None:
         """Say something beside the result that has to be read."""
+        from haltpoint.cli.wording import wrapped  # most commands have nothing to tell
+
         lines = "\n".join(wrapped(text, self.err.width, ""))
         self.err.print(lines, markup=False, style=style, soft_wrap=True)
 

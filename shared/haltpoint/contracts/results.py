@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Annotated, Any, Final, Generic
 
-from msgspec import Meta, structs
+from msgspec import Meta
 from msgspec.structs import force_setattr
 from typing_extensions import TypeVar
 
@@ -336,7 +336,9 @@ class Outcome(Contract):
 
     def with_data(self, data: Data) -> "ToolResult[Data]":
         """The whole result."""
-        return ToolResult(**structs.asdict(self), data=data)
+        return ToolResult(
+            **{name: getattr(self, name) for name in Outcome.__struct_fields__}, data=data
+        )
 
 
 class ToolResult(Outcome, Generic[Data]):

@@ -71,7 +71,8 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
         return None
     fault = outcome.error
     error_type = fault and fault.error_type
-    if error_type is not ErrorType.IN_DOUBT:
+    is_asked = action.status is ActionStatus.ASKING
+    if is_asked and error_type is not ErrorType.IN_DOUBT:
         action = _without_doubt(work, action)
     if action.status is not ActionStatus.DISPATCHED or work.rests(action.id):
         return None

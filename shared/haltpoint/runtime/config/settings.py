@@ -62,7 +62,7 @@ class _Section(BaseModel):
 class ModelSettings(_Section):
     """The model that the planner asks. None is needed for literal plans."""
 
-    base_url: _Address = None
+    base_url: str | None = None
     """The address of the model's server; it usually ends in `/v1`."""
     name: str | None = None
     """The model's name on that server; default: `default`."""
