@@ -47,7 +47,6 @@ def _words(value: object) -> object:
 Count = Annotated[int, Field(ge=1)]
 _File = Annotated[Path, AfterValidator(Path.expanduser)]
 _Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)]
-_Address = Annotated[str | None, Field(pattern="^https?://")]
 _Origins = Annotated[
     tuple[Annotated[str, Field(pattern=r"^(\*|https?://[^/]+)$")], ...],
     NoDecode,
@@ -115,7 +114,7 @@ class GatewaySettings(_Section):
     """The header in which the proxy lists the person's groups, separated by commas."""
     cors_origins: _Origins = ()
     """Origins whose pages may call the API in a browser."""
-    public_url: _Address = None
+    public_url: Annotated[str | None, Field(pattern="^https?://")] = None
     """The address at which people reach the pages, for links in notices; default: the gateway's
     address.
     """
