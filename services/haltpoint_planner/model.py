@@ -104,8 +104,8 @@ class Port:
                 return with_names_of(body, reply)
 
     def _shorter(self, body: JsonObject, room: int, refusal: TooLongError) -> int:
-        """The tokens of a prompt that is shorter than the one that was made for `room` and refused.
-        Raises the refusal when there is none.
+        """The tokens of a shorter prompt than the one that was made for `room` and refused. Raises
+        the refusal if the prompt cannot become shorter.
         """
         limit = _limit_in(refusal.words, 2 * room)
         less = tokens_of(body) * 3 // 4
