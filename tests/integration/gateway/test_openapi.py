@@ -33,6 +33,8 @@ async def test_the_gateway_answers_as_documented_whatever_is_sent(
     system: System, url: str, tmp_path: Path
 ) -> None:
     await system.asked()
+    # Made once, beside load in more time than schemathesis waits.
+    await system.http.get("/openapi.json")
     phases = "examples,coverage,fuzzing" if EXAMPLES else "examples,fuzzing"
     amount = ("--max-examples", EXAMPLES or "3", "--phases", phases)
     process = await asyncio.create_subprocess_exec(
