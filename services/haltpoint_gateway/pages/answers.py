@@ -35,8 +35,7 @@ async def case_of(visit: Visit, request_id: str, typed: Typed) -> Case:
     request = await seen(gateway, request_id, visit.who)
     chain = await get_chain(gateway, request.chain_id, visit.who, ViewQuery())
     (shown,) = await visit.documents([request])
-    tools = await visit.tools()
-    spec = tools.get(request.tool)
+    spec = (await visit.tools()).get(request.tool)
     parameters = spec.parameters if spec else None
     wanted = spec.result_schema if spec and request.kind is RequestKind.IN_DOUBT else request.form
     edit = form_of(parameters, shown["arguments"], typed, "arguments.")

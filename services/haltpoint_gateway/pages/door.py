@@ -1,26 +1,25 @@
 """Who is signed in to the pages, and whether a form that comes was one of ours.
 
-A cookie names the digest of a key and the end of the session, signed; the key itself is in no
+A cookie names the digest of a key and the beginning of the session, signed; the key itself is in no
 cookie. So a key that is revoked ends its sessions, and every gateway with the same admin key knows
 a cookie of another.
 """
 
 import hashlib
-import hmac
-import time
 from dataclasses import field
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Annotated, Final, TypeVar
 from urllib.parse import parse_qs
 
 from fastapi import Depends, Request
+from itsdangerous import BadSignature, TimestampSigner
 from pydantic import ValidationError
 
 from haltpoint.contracts.base import JsonObject, Strings, value
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.humans import Way
 from haltpoint.runtime.config.faults import in_words_of_json
-from haltpoint_gateway.gateway import Here
 from haltpoint_gateway.guard import bounded, calling, check_origin
 from haltpoint_gateway.people.keys import Keyring, digest_of
 from haltpoint_gateway.people.principal import Principal
@@ -47,9 +46,7 @@ class Typed:
         return self.fields.get(name, [otherwise])[0].replace("\r\n", "\n")
 
     def refused(self, problem: Problem) -> "Typed":
-        """The same with the faults of a problem. Raises it when it is the gateway's."""
-        if problem.status >= 500:
-            raise problem
+        """The same with the faults of a problem."""
         errors = problem.document.get("errors") or [{"message": str(problem)}]
         faults = tuple(str(error["message"]) for error in errors)
         return Typed(self.fields, problem.status, faults)
@@ -61,13 +58,13 @@ class NotSignedInError(Exception):
 
 def cookie_of(keyring: Keyring, key: str) -> str:
     """The cookie of a new session with this key."""
-    end = int(time.time()) + LASTS
-    return _signed(keyring, f"{digest_of(key).hex()}.{end}")
+    return _signer(keyring.admin_digest).sign(digest_of(key).hex()).decode()
 
 
-async def signed_in(request: Request, gateway: Here) -> Principal:
+async def signed_in(request: Request) -> Principal:
     """The person that looks at a page. Raises NotSignedInError."""
-    holder = await _holder(gateway.keyring, request.cookies.get(COOKIE, ""))
+    keyring = request.app.state.gateway.keyring
+    holder = await _holder(keyring, request.cookies.get(COOKIE, ""))
     principal = holder or getattr(request.state, "signed_on", None)
     if principal is None:
         raise NotSignedInError
@@ -79,25 +76,21 @@ Person = Annotated[Principal, Depends(signed_in)]
 
 async def _holder(keyring: Keyring, cookie: str) -> Principal | None:
     """The holder of this cookie; None: there is no session, or it is over."""
-    text, _, _ = cookie.rpartition(".")
-    ours = _signed(keyring, text)
-    if not hmac.compare_digest(cookie.encode(), ours.encode()):
+    try:
+        digest, begun = _signer(keyring.admin_digest).unsign(cookie, return_timestamp=True)
+    except BadSignature:
         return None
-    digest, _, end = text.partition(".")
-    if int(end) < time.time():
+    # The clock of the gateway that has signed it may be ahead: `max_age` would refuse that.
+    if begun + timedelta(seconds=LASTS) < datetime.now(UTC):
         return None
-    return await keyring.holder(bytes.fromhex(digest))
-
-
-def _signed(keyring: Keyring, text: str) -> str:
-    signature = hmac.new(_secret(keyring.admin_digest), text.encode(), "sha256")
-    return f"{text}.{signature.hexdigest()}"
+    return await keyring.holder(bytes.fromhex(digest.decode()))
 
 
 @lru_cache(maxsize=1)
-def _secret(admin_digest: bytes) -> bytes:
-    """Slow on purpose: a cookie must be no way to try out short admin keys."""
-    return hashlib.scrypt(admin_digest, salt=b"pages", n=1 << 14, r=8, p=1)
+def _signer(admin_digest: bytes) -> TimestampSigner:
+    """Slow to make on purpose: a cookie must be no way to try out short admin keys."""
+    secret = hashlib.scrypt(admin_digest, salt=b"pages", n=16_384, r=8, p=1)
+    return TimestampSigner(secret, digest_method=hashlib.sha256)
 
 
 def fitted(kind: type[T], given: JsonObject) -> T:
@@ -110,9 +103,8 @@ def fitted(kind: type[T], given: JsonObject) -> T:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
-        hint = "Go back, change this field, and send the form again."
         fault = f"{place}: {in_words_of_json(first)}"
-        raise Problem(422, "invalid_fields", fault, hint=hint) from None
+        raise Problem(422, "invalid_fields", fault, hint="Change it, and send it again.") from None
 
 
 async def posted(request: Request) -> Typed:

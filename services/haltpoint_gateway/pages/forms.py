@@ -101,8 +101,7 @@ def _written(kind: Kind, given: Any) -> str:
     if given is None:
         return ""
     if kind == "list" and isinstance(given, list):
-        lines = map(str, given)
-        return "\n".join(lines)
+        return "\n".join(map(str, given))
     return as_typed(given)
 
 

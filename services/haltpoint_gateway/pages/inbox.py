@@ -1,6 +1,7 @@
 """The inbox: the open questions, one question, and its answer."""
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Request
@@ -32,10 +33,13 @@ async def answer_several(visit: Looks, form: Form, request: Request) -> Redirect
     taken.
     """
     if problems := await _refused(visit, form.fields.get("request", ()), form):
-        hint = "The other answers are recorded."
-        raise Problem(problems[0].status, "not_taken", " ".join(map(str, problems)), hint=hint)
-    here = request.url.replace(scheme="", netloc="")
-    return RedirectResponse(here, 303)
+        raise Problem(
+            problems[0].status,
+            "not_taken",
+            " ".join(map(str, problems)),
+            hint="The others are recorded.",
+        )
+    return RedirectResponse(request.url.replace(scheme="", netloc=""), 303)
 
 
 @router.get("/{request_id}")
@@ -62,8 +66,8 @@ async def _refused(visit: Visit, names: Iterable[str], form: Typed) -> list[Prob
         try:
             case = await case_of(visit, name, form)
             said = answer_of(case, form)
-            seen = form.text("seen") or None
-            await api.answer(visit.gateway, name, said, visit.who, if_match=seen)
+            seen = form.text("seen")
+            await api.answer(visit.gateway, name, said, visit.who, if_match=seen or None)
         except Problem as problem:
             problems.append(problem)
     return problems
@@ -87,6 +91,7 @@ async def _card(visit: Visit, request_id: str, typed: Typed, answered: str = "")
         reaches=reaches(request),
         may_answer=may_answer(visit.who, request),
         whom=who_may(request),
+        now=datetime.now(UTC),
         deed=case.spec and deed_words(case.spec, arguments),
     )
 

@@ -41,7 +41,7 @@ _FOREIGN: Final = re2.compile(r"[^\PL\p{Latin}]")
 _SPELT: Final = Markup('<span class="spelt" title="{}">{}</span>')
 _TIME: Final = Markup('<time datetime="{0:%FT%T}+00:00">{0:%F %T} UTC</time>')
 _MOMENT: Final = TypeAdapter(datetime)
-_UNITS: Final = {"d": 86400, "h": 3600, "min": 60, "s": 1}
+_UNITS: Final = {"d": 86400, "h": 3600, "min": 60, "s": 1, "ms": 0.001}
 _SEPARATORS: Final = "\uff20\uff0e\uff0f\uff3c\u2044\u2215"
 """Signs that look like those between the parts of an address."""
 _LINE: Final = 60
@@ -80,8 +80,7 @@ def moment(value: str | int | datetime | None) -> Markup:
     """A moment in UTC, which the page's script puts into the reader's zone; a number counts ms."""
     if value is None:
         return Markup("")
-    read = _MOMENT.validate_python(value)
-    exact = read.astimezone(UTC)
+    exact = _MOMENT.validate_python(value).astimezone(UTC)
     return _TIME.format(exact)
 
 
@@ -90,18 +89,11 @@ def is_at(place: str, name: str) -> bool:
     return place == name or place.startswith((f"{name}.", f"{name}["))
 
 
-def is_past(moment: datetime) -> bool:
-    """Whether it is over."""
-    now = datetime.now(UTC)
-    return moment < now
-
-
 def lasting(seconds: float) -> str:
-    """A length of time in the largest unit of which there are two."""
-    for unit, size in _UNITS.items():
-        if seconds >= 2 * size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds * 1000:.0f} ms"
+    """A length of time in the largest unit of which there are two, or else in the smallest."""
+    fitting = (unit for unit, size in _UNITS.items() if seconds >= 2 * size)
+    unit = next(fitting, "ms")
+    return f"{seconds / _UNITS[unit]:.0f} {unit}"
 
 
 @lru_cache(maxsize=4096)
@@ -131,7 +123,13 @@ _PAGES: Final = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_PAGES.filters.update(spelt=spelt, written=written, typed=as_typed, moment=moment, lasting=lasting)
-_PAGES.filters.update(sign=SIGNS.__getitem__, difference=cast("Any", ndiff))
-_TESTS: Final[dict[str, Any]] = {"at": is_at, "past": is_past}
-_PAGES.tests.update(_TESTS)
+_PAGES.filters.update(
+    spelt=spelt,
+    written=written,
+    typed=as_typed,
+    moment=moment,
+    lasting=lasting,
+    sign=SIGNS.__getitem__,
+    difference=cast("Any", ndiff),
+)
+_PAGES.tests["at"] = cast("Any", is_at)

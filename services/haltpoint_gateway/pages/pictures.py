@@ -40,9 +40,8 @@ def bars(story: Sequence[StoryLine]) -> Iterator[Bar | None]:
     latest: dict[str, datetime] = {}
     for line in story:
         kind = _KINDS.get((line.about, line.tone))
-        own = [line.action_id, line.request_id]
-        names = [*filter(None, own), line.step_id]
-        known = own if line.about == "question" else names
+        names = [*filter(None, (line.action_id, line.request_id)), line.step_id]
+        known = names[:-1] if line.about == "question" else names
         begin = next(filter(None, map(latest.get, known)), None)
         if kind and begin and line.at:
             seconds = (line.at - begin).total_seconds()

@@ -29,7 +29,7 @@ class Shown(APIRoute):
 
         async def handle(request: Request) -> Response:
             gateway = request.app.state.gateway
-            visit = visit_of(gateway, await signed_in(request, gateway))
+            visit = visit_of(gateway, await signed_in(request))
             query = dict(parse_qsl(request.url.query))  # a field that is empty filters nothing
             answered = query.pop("answered", "")
             request.scope["query_string"] = urlencode(query).encode()
@@ -59,18 +59,22 @@ class Done(APIRoute):
 
         async def handle(request: Request) -> Response:
             form = await posted(request)
-            who = await signed_in(request, request.app.state.gateway)
+            who = await signed_in(request)
             request.state.principal = who
             fields = {name: form.text(name) for name in form.fields}
             key = form.text("key").encode()
-            kind = b"content-type", b"application/json"
-            request.scope["headers"] = [kind, (b"idempotency-key", key)]
+            request.scope["headers"] = [
+                (b"content-type", b"application/json"),
+                (b"idempotency-key", key),
+            ]
             reply = await act(Read(request, json.encode(fields)))
             _, page, name, *_ = request.url.path.split("/")
             if page == "chains":
                 name = json.decode(reply.body)["chain_id"] or name
-            is_of_one = page in ("chains", "inbox")
-            return RedirectResponse(f"/{page}/{name}" if is_of_one else f"/{page}", 303)
+            path = f"/{page}"
+            if page in ("chains", "inbox"):
+                path += f"/{name}"
+            return RedirectResponse(path, 303)
 
         return handle
 

@@ -15,18 +15,12 @@ from haltpoint_gateway.problems import Problem, install
 
 
 def make_pages(gateway: Gateway) -> FastAPI:
-    """The pages of this gateway."""
+    """The pages of this gateway; every error ends as one."""
     pages = FastAPI(openapi_url=None, telemetry={"tracing": False, "metrics": False, "logs": False})
     for room in (start, routes, inbox, chains, system, live, page):
         pages.include_router(room.router)
     pages.mount("/static", Assets())
     pages.state.gateway = gateway
-    _install(pages)
-    return pages
-
-
-def _install(pages: FastAPI) -> None:
-    """Let every error end as a page."""
     install(pages, _as_page)
 
     @pages.exception_handler(NotSignedInError)
@@ -34,9 +28,11 @@ def _install(pages: FastAPI) -> None:
         if request.headers.get("sec-fetch-site") == "cross-site":
             # A strict cookie does not come with a link on another site; it does with our own page.
             return html("arrive")
-        address = request.url.replace(scheme="", netloc="")
-        where = str(address) if request.method == "GET" else "/"
+        here = str(request.url.replace(scheme="", netloc=""))
+        where = here if request.method == "GET" else "/"
         return RedirectResponse(f"/login?{urlencode({'next': where})}", 303)
+
+    return pages
 
 
 def _as_page(request: Request, problem: Problem) -> Response:

@@ -37,8 +37,7 @@ async def start(visit: Looks) -> HTMLResponse:
     asked = await list_requests(visit.gateway, visit.who, RequestQuery(limit=_SHOWN))
     chains = await list_chains(visit.gateway, visit.who, ChainQuery(limit=_SHOWN))
     questions, latest = await visit.documents((asked, chains))
-    tools = await visit.tools()
-    return visit.html("start", questions=questions, chains=latest, tools=tools)
+    return visit.html("start", questions=questions, chains=latest, tools=await visit.tools())
 
 
 @router.get("/new")
@@ -52,8 +51,8 @@ async def submitted(visit: Looks, form: Form, request: Request) -> Response:
     """Submit it, and watch. A form that is sent twice is one task."""
     visit.needs(Scope.SUBMIT)
     try:
-        key = form.text("key") or None
-        outcome = await submit(visit.gateway, _task(form), visit.who, request, key)
+        key = form.text("key")
+        outcome = await submit(visit.gateway, _task(form), visit.who, request, key or None)
     except Problem as problem:
         refused = form.refused(problem)
         return _form(visit, refused)
@@ -72,17 +71,14 @@ async def login(next: Annotated[str, Query(max_length=2000)] = "/") -> HTMLRespo
 async def signed_in(request: Request, form: Form, gateway: Here) -> Response:
     """Begin a session."""
     where = form.text("next")
-    typed = form.text("key")
-    key = typed.strip()
+    key = form.text("key").strip()
     principal = await gateway.keyring.holder(digest_of(key))
     if principal is None or not principal.may(Scope.READ):
         fault = "no_read" if principal else "unknown"
         return html("login", status=401, next=where, fault=fault)
     cookie = cookie_of(gateway.keyring, key)
     response = RedirectResponse(where if _LOCAL.fullmatch(where) else "/", 303)
-    scheme = request.url.scheme
-    is_secure = scheme == "https"
-    response.set_cookie(COOKIE, cookie, LASTS, secure=is_secure, **_STRICT)
+    response.set_cookie(COOKIE, cookie, LASTS, secure=request.url.scheme == "https", **_STRICT)
     return response
 
 
@@ -97,7 +93,7 @@ async def signed_out(_: Form) -> Response:
 def _form(visit: Visit, typed: Typed) -> HTMLResponse:
     return visit.html(
         "new",
-        status=typed.status,
+        typed.status,
         typed=typed,
         modes=Mode,
         key=secrets.token_urlsafe(),
