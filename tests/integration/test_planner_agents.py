@@ -72,6 +72,18 @@ async def test_i1_a_thought_goes_to_the_agents_own_model_behind_its_own_words(bo
         )
 
 
+async def test_c12_a_goal_is_read_with_lookups_beside_the_tools_that_it_may_bind(
+    board: Board,
+) -> None:
+    async with ScriptedModel(script(GOOD_PLAN)) as model, board.planner(model):
+        await board.reply(await board.ask(await board.chain(), ThoughtKind.BOUNDS))
+        (asked,) = model.requests
+        _, task = (message["content"] for message in asked.body["messages"])
+        assert "- lookup_contacts: " in task
+        assert "- send_message: " in task
+        assert "askHuman" not in task
+
+
 @asynccontextmanager
 async def clerks(board: Board, **about: Any) -> AsyncIterator[None]:
     """An agent with these settings, and one without any."""

@@ -10,7 +10,7 @@ import msgspec
 
 from haltpoint.chain.checks.agents import with_agents
 from haltpoint.chain.checks.answer import deeds_of
-from haltpoint.chain.checks.bounds import nameable
+from haltpoint.chain.checks.bounds import served
 from haltpoint.chain.checks.plans import callable_tools, open_to_models
 from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, StepStatus
 from haltpoint.contracts.base import chain_of
@@ -146,7 +146,8 @@ def _offered(context: Context) -> Iterable[str]:
     tools = context.known
     request = context.request
     if request.kind is ThoughtKind.BOUNDS:
-        return nameable(tools, context.task)
+        names = served(tools, context.task)
+        return sorted(name for name in names if tools[name].queue)  # workers' tools
     if request.kind is ThoughtKind.PLAN:
         named = [name for name in tools if open_to_models(tools[name], context.task)]
         # Whom to ask is last: small models take what they read first.

@@ -27,17 +27,21 @@ _LISTS: Final = """\
 Only what the goal itself says; what it does not speak of is in no list. Most lists are empty."""
 
 _READER: Final = f"""\
-You read what a goal asks of tools. You carry nothing out. The tools send, write, change or delete something.
+You read what a goal asks of tools. You carry nothing out.
 
 Answer with one JSON object:
 {_LISTS}
 
-Example.
+Two examples.
 
 Tools:
 - book_room: Book a room that find_room has found.
 - cancel_booking: Cancel a booking.
+- find_room: Find a room by its name.
 - order_food: Order food and drinks.
+
+Goal: Which rooms are free on Friday?
+{{"required_tools": [], "optional_tools": [], "ask_before": [], "forbidden": [], "conditions": []}}
 
 Goal: Book the blue room for Monday, two hours at most, ask me before you cancel anything, and do not order food.
 {{"required_tools": ["book_room"], "optional_tools": [], "ask_before": ["cancel_booking"], "forbidden": ["order_food"],
@@ -69,7 +73,7 @@ reached also if this step fails.
 A tool that needs an id depends on the step that finds the id. No step asks the user: a tool that is not sure stops by
 itself, and a person is asked. No step tells the user the result: that is done for you.
 
-Two examples.
+Three examples.
 
 Tools:
 - book_room(room_id, day): Book a room that find_room has found. [room_id must come from find_room.room_id]
@@ -85,6 +89,14 @@ Goal: Order tea for six.
   {{"id": "s1", "description": "Order tea for six", "step_type": "tool", "required_tools": ["order_food"],
    "one_of": [], "optional": false, "each": false, "may_fail": false, "dependencies": [],
    "expected_outcome": "the order is placed"}}
+]}}
+
+Goal: Which rooms are free on Friday?
+{{"bounds": {{"required_tools": [], "optional_tools": [], "ask_before": [], "forbidden": [], "conditions": []}},
+ "steps": [
+  {{"id": "s1", "description": "Find the bookings of Friday", "step_type": "tool", "required_tools": ["list_bookings"],
+   "one_of": [], "optional": false, "each": false, "may_fail": false, "dependencies": [],
+   "expected_outcome": "the bookings"}}
 ]}}
 
 Goal: Cancel my bookings on Monday, at most two, but do not order food.
@@ -116,7 +128,10 @@ def bounds(context: Context) -> Question:
 
 
 def _bounds_schema(names: list[str]) -> JsonObject:
-    """The JSON Schema of what a goal asks of these tools and says against them."""
+    """The JSON Schema of what a goal asks of these tools and says against them. They are all that
+    the model may think of: where the form has no place for a lookup that the goal needs, a model
+    that is held to it names an effect instead.
+    """
     lists = ("required_tools", "optional_tools", "ask_before", "forbidden")
     return strict({**dict.fromkeys(lists, texts(names)), "conditions": texts()})
 
@@ -167,5 +182,6 @@ def _plan_schema(context: Context) -> JsonObject:
     steps = {"type": "array", "items": step, "maxItems": MOST_ITEMS}
     if context.bounds_known:
         return strict({"steps": steps})
-    own = _bounds_schema(nameable(context.known, context.task))
+    names = {*context.tools, *nameable(context.known, context.task)}
+    own = _bounds_schema(sorted(names))
     return strict({"bounds": own, "steps": steps})

@@ -25,9 +25,9 @@ TEXT: Final[JsonObject] = {"type": "string"}
 
 
 def texts(names: Sequence[str] = (), most: int = MOST_ITEMS) -> JsonObject:
-    """A list of texts; of these names alone, if there are any."""
+    """A list of texts; of these names alone, if there are any, and then no longer than they are."""
     text = {**TEXT, "enum": names} if names else TEXT
-    return {"type": "array", "items": text, "maxItems": most}
+    return {"type": "array", "items": text, "maxItems": min(most, len(names) or most)}
 
 
 def strict(properties: JsonObject) -> JsonObject:

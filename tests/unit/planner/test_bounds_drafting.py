@@ -116,9 +116,19 @@ def test_c12_the_form_of_bounds_names_the_tools_as_an_enum() -> None:
         "conditions",
     ]
     assert all(
-        form["items"] == {"type": "string", "enum": ["send_message"]}
+        form["items"] == {"type": "string", "enum": ["send_message"]} and form["maxItems"] == 1
         for form in list(lists.values())[:4]
     )
+
+
+def test_c12_a_form_has_a_place_for_each_tool_that_the_goal_may_need() -> None:
+    """A model that is held to a form without the lookup it thinks of names an effect instead."""
+    asked = ThoughtRequest(thought_id="c.plan.t0.1", kind=ThoughtKind.PLAN, deadline=0)
+    tools = specs(SEND, writing("find", read_only=True))
+    schema = prompts.build(Context(asked, Task(goal="Who is John?"), tools=tools)).schema
+    assert schema is not None
+    bounds = schema["properties"]["bounds"]["properties"]
+    assert bounds["required_tools"]["items"]["enum"] == ["find", "send_message"]
 
 
 def test_c12_a_correction_says_what_was_wrong() -> None:
