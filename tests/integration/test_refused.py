@@ -24,7 +24,6 @@ from redis.exceptions import RedisError, ResponseError
 from structlog.testing import capture_logs
 from typer.testing import CliRunner
 
-from haltpoint.cli.local.system import free_port
 from haltpoint.cli.main import app
 from haltpoint.contracts.catalogue import Party
 from haltpoint.runtime.config.errors import HaltpointError, unforeseen
@@ -39,7 +38,7 @@ from tests.chaos.matrix import SCRIPT
 from tests.chaos.system import KEY, System, task
 from tests.support import wait_until
 from tests.support.processes import until
-from tests.topologies.servers import PASSWORD, SLOTS, VALKEY, Node, slot_of
+from tests.topologies.servers import PASSWORD, SLOTS, VALKEY, Node, quiet_port, slot_of
 
 PAGE: Final = Path(__file__).parents[2] / "docs/reference/refusals.md"
 SERVICES: Final = (Party.EXECUTOR, Party.WORKER, Party.PLANNER, Party.GATEWAY)
@@ -77,7 +76,7 @@ class Place:
 
     def add(self) -> Node:
         """One more node, which is not started."""
-        bus = free_port()
+        bus = quiet_port()
         cluster = (
             *("--cluster-enabled", "yes", "--cluster-port", bus),
             *("--cluster-allow-replica-migration", "no"),

@@ -5,8 +5,10 @@ Sentinels, and a cluster of three primaries with a replica each.
         connect(servers.url)
 """
 
+import random
 import shutil
 import signal
+import socket
 import subprocess
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -19,7 +21,6 @@ from redis import Redis
 from redis.crc import key_slot
 from redis.exceptions import RedisError
 
-from haltpoint.cli.local.system import free_port
 from haltpoint.runtime.service.embedded import find_binary
 from tests.support.processes import until
 from tests.topologies.network import BUS, NOBODY, SERVERS, Gate, bus_of
@@ -79,13 +80,24 @@ class Site:
         return f"{scheme}+{kind}://{LOGIN}{','.join(map(str, hosts))}{rest}{query}"
 
 
+def quiet_port() -> int:
+    """A free port below those that the system gives to outgoing connections: a server that starts
+    later still finds it free, also beside other tests.
+    """
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+
+
 class Node:
     """One server, from `start` to `kill`; `options` are those of its command line. Others find it
     at its `place`, and nodes of its cluster at its `bus`.
     """
 
     def __init__(self, site: Site, folder: Path, *options: object) -> None:
-        self.port = free_port()
+        self.port = quiet_port()
         self.own_bus = 0
         self.gates: list[Gate] = []
         self.folder = folder
@@ -331,7 +343,7 @@ class Cluster(Servers):
 
     def node(self, name: str) -> Node:
         """One that is not started, and belongs to no cluster."""
-        bus = free_port()
+        bus = quiet_port()
         node = Node(
             self.site,
             self.folder / name,
