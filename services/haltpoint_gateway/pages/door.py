@@ -104,7 +104,12 @@ def fitted(kind: type[T], given: JsonObject) -> T:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
         fault = f"{place}: {in_words_of_json(first)}"
-        raise Problem(422, "invalid_fields", fault, hint="Change it, and send it again.") from None
+        raise Problem(
+            422,
+            "invalid_fields",
+            fault,
+            hint="Go back, change this field, and send the form again.",
+        ) from None
 
 
 async def posted(request: Request) -> Typed:

@@ -165,7 +165,8 @@ def condition(call: CheckedCall) -> Verdict:
         return GO
     words = "; ".join(f'"{bound.words}"' for bound in conditions)
     return ask(
-        ReasonKind.CONDITION, f"The goal has a condition: {words}. Does this call keep to it?"
+        ReasonKind.CONDITION,
+        f"As it was read, the goal has a condition: {words}. Does this call keep to it?",
     )
 
 
