@@ -83,9 +83,11 @@ class Site:
 def quiet_port() -> int:
     """A free port below those that the system gives to outgoing connections: a server that starts
     later still finds it free, also beside other tests.
+
+    The system draws it: pytest-randomly gives all processes the same numbers of `random`.
     """
     while True:
-        port = random.randrange(20_000, 32_000)
+        port = random.SystemRandom().randrange(20_000, 32_000)
         with socket.socket() as probe, suppress(OSError):
             probe.bind(("127.0.0.1", port))
             return port
