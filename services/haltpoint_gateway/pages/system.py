@@ -21,8 +21,8 @@ router = APIRouter()
 async def tool(name: str, visit: Looks) -> HTMLResponse:
     """One tool, and how it went in the last days, for those who may see that."""
     spec = await tools_api.get_tool(visit.gateway, name, visit.who)
-    asks = visit.who.admin
-    stats = await stats_api.stats(visit.gateway, visit.who, StatsQuery()) if asks else None
+    who = visit.who
+    stats = await stats_api.stats(visit.gateway, who, StatsQuery()) if who.admin else None
     return visit.html("tool", tool=spec, stats=stats)
 
 
