@@ -1,5 +1,6 @@
 """Tasks: the door through which all work comes in over HTTP."""
 
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Annotated
 
@@ -178,17 +179,25 @@ async def _check(gateway: Gateway, task: Task) -> None:
             hint = f"There are: {agents.names}."
         raise Problem(422, "no_such_agent", f"There is no agent {task.agent!r}.", hint=hint)
     tools = await gateway.catalogue.read() if task.plan or task.bounds else {}
-    named = {f"bounds.{name}": getattr(task.bounds, name, None) for name in OF_TOOLS}
-    for field, names in {**named, "patterns_off": task.patterns_off}.items():
-        known = {EVERY, *(tools if field in named else gateway.patterns)}
-        for name in names or ():
-            if name not in known:
-                words = f"{name!r} is unknown and would have no effect{nearest(name, known)}"
-                errors = [{"field": field, "message": words}]
-                hint = "GET /v1/tools lists the tools of all workers; the policy file has patterns."
-                raise Problem(422, "invalid_fields", f"{field}: {words}", hint=hint, errors=errors)
+    for name in OF_TOOLS:
+        _check_names(f"bounds.{name}", getattr(task.bounds, name, None), tools)
+    _check_names("patterns_off", task.patterns_off, gateway.patterns)
     if task.plan is not None:
         _check_plan(with_agents(tools, agents, task), task.plan)
+
+
+def _check_names(field: str, names: Iterable[str] | None, known: Collection[str]) -> None:
+    """Raise Problem for a name that nothing has: it would have no effect."""
+    for name in names or ():
+        if name not in (EVERY, *known):
+            words = f"{name!r} is unknown and would have no effect{nearest(name, known)}"
+            raise Problem(
+                422,
+                "invalid_fields",
+                f"{field}: {words}",
+                hint="GET /v1/tools lists the tools of all workers; the policy file has patterns.",
+                errors=[{"field": field, "message": words}],
+            )
 
 
 def _check_plan(tools: Tools, plan: Plan) -> None:
