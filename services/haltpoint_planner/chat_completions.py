@@ -21,10 +21,10 @@ from haltpoint_planner.parsing.completions import (
     DONE,
     EVENTS,
     MAX_REPLY,
-    errors_in,
     objects_in,
     read_reply,
 )
+from haltpoint_planner.parsing.streams import errors_in
 from haltpoint_planner.servers import PassingError, Server
 
 _OK: Final = 200

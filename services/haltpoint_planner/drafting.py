@@ -12,8 +12,7 @@ Names are in snake_case or camelCase. Where something is due, words may be besid
 answer or a reasoning step an object counts only when it is all there is.
 """
 
-from bisect import bisect_right
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -21,13 +20,13 @@ from msgspec import json
 
 from haltpoint.chain.checks.core_tools import IMPOSSIBLE
 from haltpoint.chain.model.canonical import UNSEEN
-from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_BODY, JsonObject
+from haltpoint.contracts.base import MAX_BODY
 from haltpoint.contracts.tools import END_STEP, ToolSpec
 from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.routing import ROUTE
 from haltpoint.contracts.work.thoughts import Proposal
 from haltpoint_planner.exchange import Finish, NativeCall, Reply
-from haltpoint_planner.parsing.objects import (
+from haltpoint_planner.parsing.completions import (
     CUT,
     Block,
     UnreadableError,
@@ -55,8 +54,13 @@ _PARTS: Final = {
     Finish.FILTER: "the provider's content filter stopped it",
 }
 """Why only a part of a call is there."""
-_TOOL: Final = ("tool", "tool_name", "name")
-_ARGUMENTS: Final = ("arguments", "args", "parameters")
+_SPELLINGS: Final = {
+    "tool_name": "tool",
+    "name": "tool",
+    "args": "arguments",
+    "parameters": "arguments",
+}
+"""Other names of the fields of a call."""
 _DECISION: Final = ("target_agent", "task", "reasoning", "confidence")
 _NO_REASON: Final = "The model gave no reason."
 _LONGEST_REASON: Final = 2000
@@ -83,19 +87,22 @@ def draft_proposal(
     faults = [said.fault] if said.fault else []
     for call in said.calls[:MAX_CALLS]:
         try:
-            calls.append(_proposed(call, reply))
+            calls.append(_proposed(call, reply.finish))
         except UnreadableError as error:
             faults.append(str(error))
-    left_out = len(said.calls) - MAX_CALLS
-    if left_out > 0:
-        faults.append(f"at most {MAX_CALLS} calls of a reply are read: {left_out} are left out")
-    if _size(calls) > _MAX_PROPOSAL:
+    left_out = said.calls[MAX_CALLS:]
+    if left_out:
+        more = len(left_out)
+        faults.append(f"at most {MAX_CALLS} calls of a reply are read: {more} are left out")
+    written = json.encode(calls)
+    size = len(written)
+    if size > _MAX_PROPOSAL:
         faults.append(f"its calls have more than {_MAX_PROPOSAL} bytes together")
-        calls.clear()
+        calls, size = [], 0
+    content = said.words and shown(said.words, MAX_CONTENT - size)
     is_done = may_be_silent and reply.finish is Finish.STOP
-    if not (calls or faults or is_done) and is_blank(said.words):
+    if not (content or calls or faults or is_done):
         faults.append(_EMPTY.get(reply.finish, _STOPPED))
-    content = "" if is_blank(said.words) else cut(said.words, MAX_CONTENT - _size(calls))
     return Proposal(content=content, calls=tuple(calls), faults=tuple(faults))
 
 
@@ -103,31 +110,26 @@ def draft_answer(reply: Reply, tools: Mapping[str, ToolSpec]) -> tuple[str, tupl
     """The words of an answer, and the tools that the reply calls instead."""
     said = _said_in(reply, tools)
     names = [without_surrogates(call.name)[:_TOOL_NAME] for call in said.calls[:MAX_CALLS]]
-    called = tuple(name for name in names if name != END_STEP)
-    return "" if is_blank(said.words) else cut(said.words), called
+    return shown(said.words), tuple(name for name in names if name != END_STEP)
 
 
-def is_blank(words: str) -> bool:
-    """Whether a person sees nothing of it."""
-    return not UNSEEN.sub("", words).strip()
-
-
-def cut(text: str, room: int = MAX_CONTENT) -> str:
-    """At most so many bytes as JSON; what is longer ends with a mark that says how many characters
-    were cut off.
+def shown(words: str, room: int = MAX_CONTENT) -> str:
+    """What people see of words, at most so many bytes as JSON; what is longer ends with a mark that
+    says how many characters were cut off.
     """
-    if _size(text) <= room:
-        return text
-    lengths = range(min(len(text), room))
-    kept = bisect_right(lengths, room, key=lambda length: _size(text[:length])) - 1
-    return f"{text[:kept]} [cut: {len(text) - kept} more characters]"
+    seen = UNSEEN.sub("", words)
+    if not seen.strip():
+        return ""
+    kept = words
+    while (size := len(json.encode(kept))) > room:
+        kept = kept[: len(kept) * room // size]
+    if kept == words:
+        return words
+    missing = len(words) - len(kept)
+    return f"{kept} [cut: {missing} more characters]"
 
 
-def _size(value: object) -> int:
-    return len(json.encode(value))
-
-
-def _proposed(call: NativeCall, reply: Reply) -> ProposedCall:
+def _proposed(call: NativeCall, finish: Finish) -> ProposedCall:
     """The call. One whose arguments cannot be read is not made without arguments: raises
     UnreadableError.
     """
@@ -135,19 +137,16 @@ def _proposed(call: NativeCall, reply: Reply) -> ProposedCall:
     if not 0 < len(tool) <= _TOOL_NAME:
         raise UnreadableError(f"a call names no tool: {tool[:40]!r}")
     try:
-        if reply.finish in _PARTS and call.arguments == "":
-            raise UnreadableError(_PARTS[reply.finish])
+        if finish in _PARTS and call.arguments == "":
+            raise UnreadableError(CUT)
         arguments = arguments_in(call.arguments)
-        size = _size(arguments)
-        if size > MAX_ARGUMENTS:
-            raise UnreadableError(f"they have {size} bytes; at most {MAX_ARGUMENTS} are taken")
     except UnreadableError as error:
-        why = _PARTS.get(reply.finish, error)
+        why = _PARTS.get(finish, error)
         raise UnreadableError(f"the arguments of {tool}: {why}") from error
     return ProposedCall(tool=tool, arguments=arguments)
 
 
-def _said_in(reply: Reply, tools: Container[str], *, due: bool = False) -> Said:
+def _said_in(reply: Reply, tools: Mapping[str, ToolSpec], *, due: bool = False) -> Said:
     """Its native calls, with words beside them; else what is read of its words. `tools` are the
     known ones; `due`: a call is due, so an object is meant as one.
     """
@@ -163,61 +162,46 @@ def _said_in(reply: Reply, tools: Container[str], *, due: bool = False) -> Said:
     except UnreadableError as error:
         if not due:
             return words
-        return replace(words, fault=CUT if reply.cut else str(error))
+        fault = CUT if reply.cut else str(error)
+        return replace(words, fault=fault)
     if due:
         return said
-    if block.beside or said.fault:
-        return words
     names = {call.name for call in said.calls}
-    names.discard(END_STEP)
-    is_known = all(name in tools for name in names)
-    return said if is_known else words
+    is_known = names <= {*tools, END_STEP}
+    if block.beside or said.fault or not is_known:
+        return words
+    return said
 
 
-def _said_by(block: Block, tools: Container[str]) -> Said:
-    named = fields(block.value)
+def _said_by(block: Block, tools: Mapping[str, ToolSpec]) -> Said:
+    named = fields(block.value, _SPELLINGS)
     decides = "should_call_tool" in named
-    content = named.get("reasoning" if decides else "content")
-    own = content if isinstance(content, str) else ""
+    own = named.get("reasoning" if decides else "content")
+    if not isinstance(own, str):
+        own = ""
     words = "\n".join(filter(None, (block.beside, own)))
     if named.get("next_step_decision") == "fail":
         end = {"outcome": IMPOSSIBLE, "reason": words[:_LONGEST_REASON] or _NO_REASON}
         return Said(words, (NativeCall(END_STEP, end),))
-    calls = _calls_in(named, tools)
-    if calls or own or decides or "tool_calls" in named:
-        return Said(words, calls)
-    return Said(words, fault="its JSON object names no tool")
-
-
-def _calls_in(named: JsonObject, tools: Container[str]) -> tuple[NativeCall, ...]:
     if ROUTE in tools and "target_agent" in named:
         decision = {name: named.get(name) for name in _DECISION}
-        return (NativeCall(ROUTE, decision),)
+        return Said(words, (NativeCall(ROUTE, decision),))
     if "tool_calls" in named:
-        listed = named["tool_calls"] or []
-        if not isinstance(listed, list):
-            raise UnreadableError("its tool_calls are not a list")
-        return tuple(map(_call, listed))
-    if named.get("should_call_tool") is False:
-        return ()
-    has_arguments = not named.keys().isdisjoint(_ARGUMENTS)
-    is_call = has_arguments and not named.keys().isdisjoint(_TOOL)
-    return (_call(named),) if is_call or list(named) == ["tool"] else ()
+        return Said(words, _calls_in(named["tool_calls"] or []))
+    is_call = "tool" in named and ("arguments" in named or list(block.value) == ["tool"])
+    if is_call and named.get("should_call_tool") is not False:
+        return Said(words, _calls_in([named]))
+    return Said(words, fault="" if own or decides else "its JSON object names no tool")
 
 
-def _call(value: object) -> NativeCall:
-    named = fields(value) if isinstance(value, dict) else {}
-    name = _only(named, _TOOL)
-    if not isinstance(name, str):
-        raise UnreadableError("one of its calls names no tool")
-    return NativeCall(name, _only(named, _ARGUMENTS))
-
-
-def _only(named: JsonObject, names: tuple[str, ...]) -> object:
-    """The value under one of these names; None without any. Raises UnreadableError for two."""
-    present = [name for name in names if name in named]
-    if len(present) > 1:
-        raise UnreadableError(f"one of its calls has both {' and '.join(present)}")
-    if not present:
-        return None
-    return named[present[0]]
+def _calls_in(listed: object) -> tuple[NativeCall, ...]:
+    if not isinstance(listed, list):
+        raise UnreadableError("its tool_calls are not a list")
+    calls: list[NativeCall] = []
+    for value in listed:
+        named = fields(value, _SPELLINGS) if isinstance(value, dict) else {}
+        name = named.get("tool")
+        if not isinstance(name, str):
+            raise UnreadableError("one of its calls names no tool")
+        calls.append(NativeCall(name, named.get("arguments")))
+    return tuple(calls)

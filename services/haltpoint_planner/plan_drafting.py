@@ -15,7 +15,7 @@ from haltpoint.contracts.base import MAX_STEPS, STEP_ID, JsonObject
 from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint_planner.exchange import Reply
-from haltpoint_planner.parsing.objects import CUT, UnreadableError, fields, object_in, words_of
+from haltpoint_planner.parsing.completions import CUT, UnreadableError, fields, object_in, words_of
 
 _RESERVED: Final = frozenset({"bounds", "plan", "answer"})
 """The places of the chain's own thoughts."""
@@ -48,7 +48,7 @@ def draft_bounds(reply: Reply) -> Bounds | None:
     try:
         named = _object_in(reply)
         own = named.get("bounds", named)
-        said = fields(own) if isinstance(own, dict) else {}
+        said = fields(own, {}) if isinstance(own, dict) else {}
         lists = {name: said.get(name) or () for name in Bounds.__struct_fields__}
         bounds = msgspec.convert(lists, Bounds)
     except (UnreadableError, msgspec.ValidationError):
@@ -63,13 +63,13 @@ def _object_in(reply: Reply) -> JsonObject:
     block = object_in(words_of(reply))
     if block is None:
         raise UnreadableError(f"it has no JSON object; {_FORM}")
-    return fields(block.value)
+    return fields(block.value, {})
 
 
 def _plan(named: JsonObject) -> Plan:
     """The plan with its steps: `steps`, or the documents' `todo_list`, alone or in a `plan`."""
     if isinstance(named.get("plan"), dict):
-        named = fields(named["plan"])
+        named = fields(named["plan"], {})
     steps = named.get("steps", named.get("todo_list"))
     if not isinstance(steps, list):
         raise UnreadableError(f"it has no list of steps; {_FORM}")
@@ -80,7 +80,7 @@ def _plan(named: JsonObject) -> Plan:
     for number, entry in enumerate(steps, 1):
         if not isinstance(entry, dict):
             raise UnreadableError(f"step {number} is not a JSON object")
-    drafts = list(map(fields, steps))
+    drafts = [fields(step, {}) for step in steps]
     given = [str(draft.get("id", "")).strip() for draft in drafts]
     # Good ids stay as they are; the others become the next free one of s1, s2, ...
     free = (f"s{number}" for number in count(1) if f"s{number}" not in given)

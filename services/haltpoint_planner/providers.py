@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.commands import ThoughtRequest
-from haltpoint.contracts.work.thoughts import Usage
 from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint_planner.connections import goes_directly, without_proxies
 from haltpoint_planner.exchange import Message, Reply
@@ -196,5 +195,5 @@ def _reply(response: "ModelResponse") -> Reply:
     if calls:
         message["tool_calls"] = calls
     used = response.usage
-    why = response.finish_reason or ""
-    return reply_of(message, Usage(used.input_tokens, used.output_tokens), why)
+    counts = {"prompt_tokens": used.input_tokens, "completion_tokens": used.output_tokens}
+    return reply_of(message, counts, response.finish_reason)

@@ -30,7 +30,7 @@ from haltpoint.runtime.store.receipts import Thought
 from haltpoint_planner.drafting import draft_answer, draft_proposal
 from haltpoint_planner.exchange import Finish, Reply
 from haltpoint_planner.own_messages import kept
-from haltpoint_planner.parsing.objects import without_surrogates
+from haltpoint_planner.parsing.completions import without_surrogates
 from haltpoint_planner.plan_drafting import draft_bounds, draft_plan
 from haltpoint_planner.prompting.context import Context
 

@@ -69,5 +69,5 @@ def test_a_native_reply_walks_few_functions_from_its_body_to_the_proposal() -> N
         sys.setprofile(None)
     walk = walked(entered)
     names = dict.fromkeys(code.co_qualname for code in entered if code is not None)
-    assert walk.functions <= 22, names
-    assert walk.files <= 5
+    assert walk.functions <= 15, names
+    assert walk.files <= 3

@@ -1,46 +1,58 @@
-"""A chat completion, as its server sent it, as a `Reply`. One that comes whole is read as a stream
-of one event: each event has a piece of the message, with all that the provider put beside words and
-calls.
+"""What a model's reply says: the chat completion as its server sent it, and the JSON in its words
+and arguments, read exactly (C9): nothing is repaired, and what cannot be read is said as what it
+is.
 """
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from json import JSONDecodeError
 from math import inf
 from typing import Any, Final
 
-from haltpoint.contracts.base import JsonObject
-from haltpoint.contracts.strict_json import DIGITS
+import msgspec
+
+from haltpoint.contracts.base import MAX_BODY, MAX_DEPTH, JsonObject
+from haltpoint.contracts.strict_json import DIGITS, StrictJsonError, strict_decoder
 from haltpoint.contracts.work.thoughts import Usage
 from haltpoint_planner.exchange import Finish, Message, NativeCall, Reply
+from haltpoint_planner.parsing.streams import errors_in, put_together
+
+MAX_REPLY: Final = 8 * 1024 * 1024
+"""Bytes of one HTTP answer."""
+DONE: Final = re.compile(rb"^data: ?\[DONE\]", re.MULTILINE)
+"""The last event. Some servers keep the connection open behind it."""
+EVENTS: Final = re.compile(r"\s*(?:data|event|id|retry)?:")
+"""The beginning of a row of events, whatever the content type says."""
+_DATA: Final = re.compile(r"^data: ?(.*)$", re.MULTILINE)
+_BROKEN_OFF: Final = {"error": "its reply broke off in the middle of an event"}
 
 _COUNTS: Final = ("prompt_tokens", "completion_tokens", "total_tokens")
 _MANY: Final = 2**53
 """Tokens that no reply takes."""
-MAX_REPLY: Final = 8 * 1024 * 1024
-"""Bytes of one HTTP answer."""
-
-DONE: Final = re.compile(rb"^data: ?\[DONE\]", re.MULTILINE)
-"""The last event. Some servers keep the connection open behind it."""
-
-EVENTS: Final = re.compile(r"\s*(?:data|event|id|retry)?:")
-"""The beginning of a row of events, whatever the content type says."""
-_DATA: Final = re.compile(r"^data:(.*)$", re.MULTILINE)
-_LABELS: Final = frozenset({"role", "type", "id", "format", "model", "name"})
-"""Fields that some servers repeat in each piece."""
-_BROKEN_OFF: Final = {"error": "its reply broke off in the middle of an event"}
-
-_WHOLE: Final = re.compile(
-    r"(?:stop(?:_sequence)?|tool_(?:calls?|use)|function_call|end(?:_turn)?|eos(?:_token)?"
-    r"|completed?|finished|done|normal)?"
-)
 _FINISHES: Final = {
+    Finish.STOP: re.compile(
+        r"\A(?:stop(?:_sequence)?|tool_(?:calls?|use)|function_call|end(?:_turn)?|eos(?:_token)?"
+        r"|completed?|finished|done|normal)?\Z"
+    ),
     Finish.LENGTH: re.compile(r"length|max.*token|limit|window"),
     Finish.FILTER: re.compile(r"filter|safety|sensitive|prohibited|recitation"),
     Finish.OTHER: re.compile(r"malformed"),
     Finish.BROKEN: re.compile(r"error|resource|network|overload|unavailable|abort|cancel|timeout"),
 }
 """The words of providers; of several that fit the last one counts."""
+
+_MARKS: Final = r"---JSON_OUTPUT_START---|<tool_call>|```(?:json)?"
+_OPENING: Final = re.compile(rf'(?:(?:{_MARKS})\s*+){{1,4}}+(?=\{{)|\A\s*+(?=\{{)|(?=\{{\s*+")')
+_ANOTHER: Final = re.compile(r'\{\s*+"')
+_CLOSING: Final = re.compile(r"\A(?:\s*+(?:---JSON_OUTPUT_END---|</tool_call>|```))*+\s*+")
+_THINKING: Final = re.compile(r"\A\s*+<think>.*?(?:</think>|\Z)", re.DOTALL)
+
+CUT: Final = "it is cut off: it reached its limit of tokens"
+
+
+# ---- the body of a chat completion
 
 
 class _Repeating(dict[str, Any]):
@@ -66,98 +78,78 @@ def _integer(digits: str) -> float:
     return int(digits)
 
 
-_DECODER: Final = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer)
+_BODY: Final = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer)
 
 
 def objects_in(text: str) -> list[JsonObject]:
-    """The JSON objects of a body: itself, those of its list or of its events, whose data may have
-    several lines. Data that begin as no object are no part of a reply; an event that breaks off is
-    an error.
+    """The JSON objects of a body: itself, those of its list or of its events; an event that breaks
+    off is an error.
     """
+    is_row = EVENTS.match(text)
     values: list[Any] = []
-    if not EVENTS.match(text):
-        value = _value(text, None)
+    documents = list(_documents(text)) if is_row else [text]
+    for document in map(str.strip, documents):
+        try:
+            value = _BODY.decode(document)
+        except (ValueError, RecursionError):
+            value = is_row and _BROKEN_OFF
         values += value if isinstance(value, list) else [value]
-    else:
-        for event in re.sub(r"\r\n?", "\n", text).split("\n\n"):
-            lines = _DATA.findall(event)
-            begun = [line for line in lines if line.lstrip().startswith("{")]
-            whole = _value("\n".join(lines), None)
-            values += [_value(line, _BROKEN_OFF) for line in begun] if whole is None else [whole]
     return [value for value in values if isinstance(value, dict)]
 
 
-def _value(text: str, other: Any) -> Any:
-    """The JSON value of a text; the other value where it is no JSON."""
-    try:
-        return _DECODER.decode(text.strip())
-    except (ValueError, RecursionError):
-        return other
-
-
-def errors_in(objects: Sequence[JsonObject]) -> list[JsonObject]:
-    """Those that say that something is wrong, whatever the status says."""
-    return [each for each in objects if each.get("error") or each.get("object") == "error"]
+def _documents(text: str) -> Iterator[str]:
+    """The data of a row of events, of which an object may have several lines. What begins as no
+    object is no part of a reply.
+    """
+    text = re.sub(r"\r\n?", "\n", text)
+    for event in text.split("\n\n"):
+        data = "\n".join(_DATA.findall(event))
+        for document in re.split(r"\n(?=\{)", data):
+            if document.lstrip().startswith("{"):
+                yield document
 
 
 def read_reply(text: str) -> Reply | None:
-    """The reply in a body; None when it is no chat completion, has an error or breaks off. What a
-    model said that its server could not read is its reply (Groq).
-    """
-    chunks = objects_in(text)
-    for error in errors_in(chunks):
+    """The reply in a body; None when it is no chat completion, has an error or breaks off."""
+    objects = objects_in(text)
+    try:
+        whole = objects[0]
+        if EVENTS.match(text):
+            whole = put_together(objects, is_done="[DONE]" in text[-100:])
+        choice = {} if whole.get("error") else whole["choices"][0]
+        return reply_of(choice["message"], whole.get("usage"), choice.get("finish_reason"))
+    except (LookupError, TypeError, AttributeError):
+        return _misread(objects)
+
+
+def _misread(objects: Sequence[JsonObject]) -> Reply | None:
+    """What a model said that its server could not read (Groq)."""
+    for error in errors_in(objects):
         about = error.get("error")
         said = about.get("failed_generation") if isinstance(about, dict) else None
-        return reply_of({"content": said}, Usage(), "") if isinstance(said, str) else None
-    try:
-        return _reply(chunks, is_done="[DONE]" in text[-100:])
-    except (LookupError, TypeError, AttributeError):
-        return None
+        if isinstance(said, str):
+            return Reply(said)
+    return None
 
 
-def _reply(chunks: Sequence[JsonObject], *, is_done: bool) -> Reply | None:
-    message: Message = {"role": "assistant", "content": ""}
-    used: JsonObject = {}
-    why = ""
-    choices: list[JsonObject] = []
-    for chunk in chunks:
-        used = chunk.get("usage") or used
-        choices += chunk.get("choices") or ()
-    for choice in choices:
-        why = choice.get("finish_reason") or why
-        if choice.get("message"):
-            message = choice["message"]
-            is_done = True
-        else:
-            message = _joined(message, choice.get("delta") or {})
-    if not choices:
-        return None
-    # Anything but a count counts as 0. Some leave thoughts out of all but the total.
-    asked, said, both = (_count(used.get(name)) for name in _COUNTS)
-    usage = Usage(asked, max(said, both - asked))
-    if not (is_done or why):
-        why = "aborted"
-    return reply_of(message, usage, str(why))
-
-
-def _count(value: object) -> int:
-    if not isinstance(value, int | float):
-        return 0
-    return int(value) if 0 < value < _MANY else 0
-
-
-def reply_of(message: Message, usage: Usage, why: str) -> Reply:
+def reply_of(message: Message, used: JsonObject | None, why: object) -> Reply:
     """The reply that is a provider's message; `why` it ends, for which they have many words."""
     calls: list[NativeCall] = []
     for call in message.get("tool_calls") or ():
         function = call.get("function") or {}
         name = str(function.get("name") or "")
         calls.append(NativeCall(name, function.get("arguments")))
-    why = why.lower()
-    finish = Finish.STOP if _WHOLE.fullmatch(why) else Finish.OTHER
+    counts = [(used or {}).get(name) for name in _COUNTS]
+    # Anything but a count counts as 0. Some leave thoughts out of all but the total.
+    asked, said, both = (
+        count if isinstance(count, int) and 0 < count < _MANY else 0 for count in counts
+    )
+    finish = Finish.OTHER
+    reason = str(why or "").lower()
     for other, words in _FINISHES.items():
-        if words.search(why):
+        if words.search(reason):
             finish = other
+    usage = Usage(asked, max(said, both - asked))
     return Reply(words_in(message), tuple(calls), usage, finish, message)
 
 
@@ -175,87 +167,112 @@ def words_in(message: Message) -> str:
     return words
 
 
-def _joined(before: Any, piece: Any, field: str = "") -> Any:
-    """A value with the next piece of it: texts continue, lists and objects are joined."""
-    if piece in (None, ""):
-        return before
-    if isinstance(before, list) or isinstance(piece, list):
-        return _with_items(_blocks(before), _blocks(piece))
-    if isinstance(before, dict) and isinstance(piece, dict):
-        next_of = {name: _joined(before.get(name), piece[name], name) for name in piece}
-        return before | next_of
-    if not (isinstance(before, str) and isinstance(piece, str)):
-        return piece
-    is_repeated = field in _LABELS and piece == before
-    return piece if is_repeated else before + piece
+# ---- JSON in words and arguments
 
 
-def _blocks(value: Any) -> list[Any]:
-    """A list as it is; words that come beside blocks are one."""
-    if isinstance(value, list):
-        return value
-    if not value:
-        return []
-    return [{"type": "text", "text": value}]
+class UnreadableError(Exception):
+    """Why something cannot be read, as half of a sentence for the model."""
 
 
-def _with_items(items: list[Any], pieces: list[Any]) -> list[Any]:
-    """A list with the next pieces of its items; what continues none is an item of its own."""
-    joined = list(items)
-    for piece in pieces:
-        place = _place_of(piece, joined)
-        if place is None:
-            joined.append(piece)
-        elif _says_again(joined[place], piece):
-            joined[place] = _joined(joined[place], {**piece, "function": None})
-        else:
-            joined[place] = _joined(joined[place], piece)
-    return joined
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The one JSON object of a text."""
+
+    value: JsonObject
+    beside: str
+    """The words around it and its marks."""
 
 
-def _place_of(piece: Any, items: list[Any]) -> int | None:
-    """The place of the item that a piece belongs to: the last one with its id, whatever its index;
-    without one, the last one under its index.
+def words_of(reply: Reply) -> str:
+    """What a reply says, without the words in which it only thinks."""
+    return _THINKING.sub("", without_surrogates(reply.content), count=1)
+
+
+def without_surrogates(text: str) -> str:
+    """The text with surrogate pairs joined and lone ones replaced by U+FFFD: what UTF-8 can
+    hold.
     """
-    if not isinstance(piece, dict):
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def object_in(text: str) -> Block | None:
+    """The one JSON object of a text, bare, in a fence, between the documents' markers or in
+    <tool_call>. None: the text has no object. Raises UnreadableError.
+    """
+    if len(text) > MAX_BODY:
+        raise UnreadableError(f"it has {len(text)} characters; at most {MAX_BODY} are read")
+    opening = _OPENING.search(text)
+    if opening is None:
         return None
-    for name in ("id", "index"):
-        for place in reversed(range(len(items))):
-            is_equal = items[place].get(name) == piece.get(name)
-            if is_equal and (name == "index" or piece.get("id")):
-                return None if _begins_another(items[place], piece) else place
-    return None
+    value, behind = _value_at(text, opening.end())
+    if not isinstance(value, dict):
+        return None
+    return Block(value, f"{text[: opening.start()].rstrip()}\n{behind}".strip())
 
 
-def _begins_another(item: JsonObject, piece: JsonObject) -> bool:
-    """Whether a piece is no part of this item, as some servers give all items one index or id, or
-    none: it has another id or type, or names a function behind whole arguments.
+def arguments_in(given: object) -> JsonObject:
+    """The arguments of a call: an object, or its JSON as a text, bare or in a fence; nothing, null
+    and blanks are none. Raises UnreadableError.
     """
-    for name in ("id", "type"):
-        if item.get(name) and piece.get(name) not in (None, "", item[name]):
-            return True
-    is_named = bool((piece.get("function") or {}).get("name"))
-    is_elsewhere = item.get("index") != piece.get("index")
-    is_begun = is_elsewhere or _arguments(item) is not None
-    return is_named and is_begun and not _says_again(item, piece)
-
-
-def _says_again(item: JsonObject, piece: Any) -> bool:
-    """Whether a piece says a call with an id again, as the last chunk of some servers does: with
-    its arguments, or without any.
-    """
-    whole = _arguments(item)
-    if whole is None or not item.get("id"):
-        return False
-    said = (piece.get("function") or {}).get("arguments")
-    return not said or _arguments(piece) == whole
-
-
-def _arguments(call: JsonObject) -> JsonObject | None:
-    """The arguments of a call, once they are whole; they may be JSON in JSON."""
-    value = (call.get("function") or {}).get("arguments")
-    while isinstance(value, str):
-        value = _value(value, None)
+    value: Any = given if isinstance(given, str) else json.dumps(given)
+    while isinstance(value, str) and value.strip():
+        text = value.strip()
+        opening = _OPENING.match(text)
+        value, beside = _value_at(text, opening.end() if opening else 0)
+        if beside:
+            raise UnreadableError(f"it has words beside the JSON: {beside[:40]!r}")
     if isinstance(value, dict):
         return value
-    return None
+    if value is None or isinstance(value, str):
+        return {}
+    raise UnreadableError("they are not a JSON object")
+
+
+def fields(value: JsonObject, others: Mapping[str, str]) -> JsonObject:
+    """The object with names in snake_case, which the documents write in camelCase as well, and with
+    one name for those that have `others`. Raises UnreadableError for a name that is there twice.
+    """
+    named: dict[str, str] = {}
+    for name in value:
+        plain = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+        before = named.setdefault(others.get(plain, plain), name)
+        if before != name:
+            raise UnreadableError(f"it has both {before} and {name}")
+    return {plain: value[name] for plain, name in named.items()}
+
+
+def _value_at(text: str, start: int) -> tuple[Any, str]:
+    """The JSON value that begins at this place, and the words behind it and its marks."""
+    try:
+        value, end = _DECODER.raw_decode(text, start)
+        msgspec.json.encode(value)
+        if _levels(value) > MAX_DEPTH:
+            raise RecursionError
+    except JSONDecodeError as error:
+        place = error.pos - start + 1
+        raise UnreadableError(f"its JSON is broken at character {place}: {error.msg}") from error
+    except StrictJsonError as fault:
+        raise UnreadableError(f"it is not JSON: {fault}") from fault
+    except UnicodeEncodeError as error:
+        raise UnreadableError("it is not JSON: it has half of a character") from error
+    except RecursionError as error:
+        why = f"its JSON is nested more than {MAX_DEPTH} levels deep"
+        raise UnreadableError(why) from error
+    behind = _CLOSING.sub("", text[end:], count=1)
+    if _ANOTHER.search(behind):
+        raise UnreadableError("it has two JSON objects where one is read")
+    return value, behind.strip()
+
+
+def _levels(value: Any) -> int:
+    """How deep it is nested."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if not isinstance(value, list):
+        return 0
+    return 1 + max(map(_levels, value), default=0)
+
+
+_DECODER: Final = strict_decoder(strict=False)

@@ -125,7 +125,7 @@ def test_a_step_may_choose_from_tools_and_may_fail(more: dict[str, object]) -> N
         ({"may_fail": "no"}, "step 1 cannot be read: Expected `bool`, got `str`"),
         ({"parallel": 99}, "step 1 cannot be read: Expected `int` <= 16"),
         ({"tool_validation_mode": "off"}, "step 1 cannot be read: Invalid enum value 'off'"),
-        ({"stepType": "tool", "step_type": "tool"}, "one of its keys is there twice"),
+        ({"stepType": "tool", "step_type": "tool"}, "it has both stepType and step_type"),
     ],
 )
 def test_c9_a_step_that_is_written_otherwise_is_told_where_and_why(

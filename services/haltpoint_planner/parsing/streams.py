@@ -1,0 +1,108 @@
+"""A message that comes in the pieces of a stream, put together, with all that its provider put
+beside words and calls.
+"""
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+from haltpoint.contracts.base import JsonObject
+
+_NONE: Final = (None, "")
+_LABELS: Final = frozenset({"role", "type", "id", "format", "model", "name"})
+"""Fields that some servers repeat in each piece."""
+
+
+def put_together(chunks: Sequence[JsonObject], *, is_done: bool) -> JsonObject:
+    """The completion whose chunks these are; `is_done`: the last event of its stream is there.
+    Raises LookupError when one of them is an error, and when there is no choice.
+    """
+    message: JsonObject = {"role": "assistant", "content": ""}
+    choices: list[JsonObject] = []
+    why = "" if is_done else "aborted"
+    used: object = None
+    for chunk in chunks:
+        used = chunk.get("usage") or used
+        choices += chunk.get("choices") or ()
+    if errors_in(chunks) or not choices:
+        raise LookupError
+    for choice in choices:
+        why = choice.get("finish_reason") or why
+        _add(message, choice.get("message") or choice.get("delta") or {})
+    whole = {"message": message, "finish_reason": why}
+    return {"choices": [whole], "usage": used}
+
+
+def errors_in(objects: Sequence[JsonObject]) -> list[JsonObject]:
+    """Those that say that something is wrong, whatever the status says."""
+    return [each for each in objects if each.get("error") or each.get("object") == "error"]
+
+
+def _add(whole: JsonObject, piece: JsonObject) -> None:
+    """Add a piece to what is there: texts continue, lists and objects are joined."""
+    for name, value in piece.items():
+        before = whole.get(name)
+        if value in _NONE:
+            whole.setdefault(name, value)
+        elif isinstance(before, list) or isinstance(value, list):
+            whole[name] = _with_items(_blocks(before), _blocks(value))
+        elif isinstance(before, dict) and isinstance(value, dict):
+            _add(before, value)
+        elif isinstance(before, str) and isinstance(value, str):
+            is_repeated = name in _LABELS and value == before
+            whole[name] = before + ("" if is_repeated else value)
+        else:
+            whole[name] = value
+
+
+def _blocks(value: Any) -> list[Any]:
+    """A list as it is; words that come beside blocks are one."""
+    return [{"type": "text", "text": value}] if isinstance(value, str) and value else value or []
+
+
+def _with_items(items: list[Any], pieces: list[Any]) -> list[Any]:
+    """A list with the next pieces of its items; what continues none is an item of its own."""
+    for piece in pieces:
+        item = next((item for item in reversed(items) if _continues(piece, item)), None)
+        if item is not None:
+            _add(item, piece)
+        elif not any(_says_again(piece, item) for item in items):
+            items = [*items, piece]
+    return items
+
+
+def _continues(piece: Any, item: Any) -> bool:
+    """Whether a piece is one of this item. Some servers give all items one index or id, or none:
+    a piece with another type, or one that names a function behind whole arguments, begins another.
+    """
+    if not (isinstance(piece, dict) and isinstance(item, dict)):
+        return False
+    for name in ("index", "id", "type"):
+        known = item.get(name)
+        if known not in _NONE and piece.get(name) not in (*_NONE, known):
+            return False
+    is_named = bool((piece.get("function") or {}).get("name"))
+    return not (is_named and _arguments(item) is not None)
+
+
+def _says_again(piece: Any, item: Any) -> bool:
+    """Whether a piece says a call with an id again, as the last chunk of some servers does: with
+    its arguments, or without any.
+    """
+    whole = _arguments(item)
+    if whole is None or not item.get("id") or item["id"] != piece.get("id"):
+        return False
+    return not piece["function"].get("arguments") or _arguments(piece) == whole
+
+
+def _arguments(call: Any) -> JsonObject | None:
+    """The arguments of a call, once they are whole; they may be JSON in JSON."""
+    function = call.get("function") if isinstance(call, dict) else None
+    value = (function or {}).get("arguments")
+    with suppress(ValueError, RecursionError):
+        while isinstance(value, str):
+            value = json.loads(value)
+    if isinstance(value, dict):
+        return value
+    return None
