@@ -80,7 +80,7 @@ async def _serve(
         here.stopping.is_set,
         logs_actions=settings.log.actions == "on",
     )
-    heartbeat = Heartbeat(here, handlers, limits, leave)
+    heartbeat = Heartbeat(here, handlers, leave)
     await _list_tools(here, registry, slots)
     metrics.show_slots(lambda: slots.held, slots.capacity)
     here.every(HEARTBEAT, partial(_end_if_stuck, here, slots, handlers), "slots")

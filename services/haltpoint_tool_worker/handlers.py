@@ -20,6 +20,7 @@ from haltpoint.contracts.results import Metadata
 from haltpoint.contracts.views.chains import ProgressView
 from haltpoint.runtime.observability import conventions, logs, metrics, telemetry
 from haltpoint.runtime.store.dead_letters import About, DeadAction, DeadLetters, loss_of
+from haltpoint.runtime.store.limits.reserving import Place
 from haltpoint.runtime.store.receipts import Completion, Finished, Lease, ReceiptStore
 from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint.runtime.streams.delivery import Entry
@@ -74,7 +75,7 @@ class Handlers:
         self.slots.hold(len(entries), promised=promised)
         jobs: list[Job] = []
         for entry in entries:
-            job = _read(entry)
+            job = self._read(entry)
             if isinstance(job, Rejected):
                 self._spawn(self._reject(entry, job))
             else:
@@ -130,9 +131,13 @@ class Handlers:
         """The jobs one of which keeps the event loop from turning while it is in this task: the one
         whose coroutine that is; when it is a task of a tool's own making, all that have begun.
         """
-        held = list(self._jobs.values())
-        inside = [job for job in (*held, *self.left_over) if job.is_in(task)]
+        held = self._held()
+        inside = [job for job in held if job.is_in(task)]
         return inside or [job for job in held if job.if_blocked is not None]
+
+    def places(self) -> Sequence[Place]:
+        """What calls have of limits. For any thread."""
+        return [job.place for job in self._held() if job.place is not None]
 
     def has_lease(self, stream: str, entry_id: str) -> bool:
         """Whether an entry of the stream with this key is in our hands."""
@@ -145,7 +150,7 @@ class Handlers:
         """
         for lease, is_ours in zip(leases, kept, strict=True):
             job = self._jobs.get(lease.ref)
-            if job is None or job.epoch != lease.epoch or job.claiming:
+            if job is None or job.claimed.epoch != lease.epoch or job.claiming:
                 continue
             if is_ours:
                 job.leased_at = at
@@ -156,6 +161,10 @@ class Handlers:
         """Finish what runs and hand back what has not begun. Nothing is read any more."""
         self.slots.close()
         await ended(lambda: self._under_way)
+
+    def _held(self) -> list[Job]:
+        """The jobs of which something may run. For any thread."""
+        return [*self._jobs.values(), *self.left_over]
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
         task = asyncio.get_running_loop().create_task(work)
@@ -222,8 +231,7 @@ class Handlers:
             if job.effect is not None:
                 self.pipeline.effects.settle(job, finished)
             # A tool that is not ours has no name: an order may name anything.
-            is_ours = self.pipeline.registry.find(job.request.tool) is not None
-            tool = job.request.tool if is_ours else "?"
+            tool = "?" if job.tool is None else job.tool.name
             took = finished.metadata.duration_ms if finished.metadata else 0
             metrics.observe_action(tool, error_type or outcome.next_action, took / 1000)
             sent, _, _ = job.ref.entry.partition("-")
@@ -253,7 +261,26 @@ class Handlers:
             stream=ref.stream,
         )
         self.left_over.add(job)
-        running.when_gone = partial(self._leave, job)
+        running.inside.add_done_callback(lambda _: self._leave(job))
+
+    def _read(self, entry: Entry) -> Job | Rejected:
+        """The call that an entry asks for. Never raises, whatever its bytes are."""
+        decoded = decode(Stream.TOOLS, entry.fields)
+        if isinstance(decoded, Rejected):
+            return decoded
+        message = decoded.message
+        if not isinstance(message, ToolRequested):
+            return Rejected(DeadLetterReason.UNKNOWN_MESSAGE, f"{message.type} is not a tool call")
+        return Job(
+            EntryRef.of(entry.stream, entry.id),
+            message.data,
+            decoded.body,
+            message.traceparent,
+            entry.deliveries,
+            entry.leased_at,
+            entry.deliveries > 1 or BEGUN in entry.fields,
+            self.pipeline.registry.find(message.data.tool),
+        )
 
     async def _reject(self, entry: Entry, why: Rejected) -> None:
         try:
@@ -264,7 +291,7 @@ class Handlers:
 
     async def _dead_letter(self, entry: Entry, reason: DeadLetterReason, words: str) -> None:
         ref = EntryRef.of(entry.stream, entry.id)
-        job = _read(entry)
+        job = self._read(entry)
         if isinstance(job, Rejected):
             about: About = loss_of(entry.fields, job)
         else:
@@ -273,27 +300,6 @@ class Handlers:
         _log.warning(
             "an entry is now a dead letter", entry=entry.id, stream=entry.stream, reason=reason
         )
-
-
-def _read(entry: Entry) -> Job | Rejected:
-    """The call that an entry asks for. Never raises, whatever its bytes are."""
-    decoded = decode(Stream.TOOLS, entry.fields)
-    if isinstance(decoded, Rejected):
-        return decoded
-    message = decoded.message
-    if not isinstance(message, ToolRequested):
-        return Rejected(DeadLetterReason.UNKNOWN_MESSAGE, f"{message.type} is not a tool call")
-    ref = EntryRef.of(entry.stream, entry.id)
-    begun = entry.deliveries > 1 or BEGUN in entry.fields
-    return Job(
-        ref,
-        message.data,
-        decoded.body,
-        message.traceparent,
-        entry.deliveries,
-        entry.leased_at,
-        begun,
-    )
 
 
 def log_action(job: Job, finished: Finished) -> None:

@@ -21,7 +21,6 @@ from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint.runtime.streams.connection import AutoPipeline, connect
 from haltpoint.runtime.streams.refused import RefusedForNow
 from haltpoint.runtime.streams.tasks import side_by_side
-from haltpoint_tool_worker.admission.limits import Limits
 from haltpoint_tool_worker.handlers import Handlers
 from haltpoint_tool_worker.running.loop_watch import EVERY, LoopWatch
 from haltpoint_tool_worker.running.runner import UNBLOCK
@@ -46,7 +45,6 @@ class Heartbeat:
 
     here: Service
     handlers: Handlers
-    limits: Limits
     leave: Callable[[HaltpointError], None]
 
     def __post_init__(self) -> None:
@@ -84,7 +82,7 @@ class Heartbeat:
                         hear = partial(self.handlers.renewed, time.monotonic())
                         keep = partial(self._ask, receipt_store.heartbeat, hear)
                         await self._apart(map(keep, by_partition(self.handlers.leases())))
-                        await self._apart([limit_store.renew(self.limits.places())])
+                        await self._apart([limit_store.renew(self.handlers.places())])
                     if time.monotonic() >= look:
                         look = time.monotonic() + _LOOK
                         since = time.monotonic() - _LOOK

@@ -25,35 +25,40 @@ from redis.exceptions import RedisError
 
 from haltpoint.chain.checks.answer import deed_of
 from haltpoint.chain.model.references import read_json
-from haltpoint.contracts.advice import A_BUG
-from haltpoint.contracts.results import ErrorInfo, ErrorType, Metadata, Outcome
+from haltpoint.contracts.results import ErrorType, Metadata, Outcome
 from haltpoint.contracts.secrets import lines_in, secret_values, typed_in
 from haltpoint.runtime.observability import conventions, logs, telemetry
 from haltpoint.runtime.store.receipts import ClaimStatus, Finished, ReceiptStore
 from haltpoint.runtime.store.rows import Receipt
 from haltpoint_tool_worker.admission.admit import Admission, unknown
-from haltpoint_tool_worker.admission.approval import NOT_STARTED, bound
+from haltpoint_tool_worker.admission.approval import bound
 from haltpoint_tool_worker.admission.calls import ToolCall
 from haltpoint_tool_worker.admission.effects import EffectKeys
 from haltpoint_tool_worker.admission.hearing import Hearing
 from haltpoint_tool_worker.admission.limits import Limits
 from haltpoint_tool_worker.registry import Registry
-from haltpoint_tool_worker.results.failures import Cause, Effects, judged
-from haltpoint_tool_worker.results.outcomes import BLOCKS, blocked, read_ended, read_result
-from haltpoint_tool_worker.results.reading import Reading, RefusedError, read_failure, refused
+from haltpoint_tool_worker.results.failures import Effects, judged
+from haltpoint_tool_worker.results.outcomes import BLOCKS, blocked, read_ended
+from haltpoint_tool_worker.results.reading import Reading, RefusedError, failed
 from haltpoint_tool_worker.running.job import Job
 from haltpoint_tool_worker.running.memory import Memory
-from haltpoint_tool_worker.running.runner import Returned
 
 _LONG_WAIT: Final = 500
 """Ms in its queue after which a repeatable call is claimed, too."""
-_DOUBTS: Final = {
-    ClaimStatus.IN_DOUBT: "a worker started it and did not report back; it may have taken effect",
+_UNCLAIMED: Final = {
+    ClaimStatus.UNAPPROVED: "was not called: no approval of this call is on record",
+    ClaimStatus.CHANGED: "was not called: the approval on record is for another call",
+    ClaimStatus.LATE: "was not called: the approval has expired",
+    ClaimStatus.STOPPED: "was not called: its chain was cancelled",
+    ClaimStatus.IN_DOUBT: (
+        "was started by a worker that did not report back; it may have taken effect"
+    ),
     ClaimStatus.FORGOTTEN: (
-        "the server's history went backwards (HP-023): a worker had started this call, or another "
-        "under its id; it may have taken effect"
+        "may have taken effect: the server's history went backwards (HP-023), and a worker had "
+        "started this call, or another under its id"
     ),
 }
+_DOUBTS: Final = (ClaimStatus.IN_DOUBT, ClaimStatus.FORGOTTEN)
 _PRIVATE: Final = 6
 """Characters of a private text: a shorter one, such as `de`, is in other words by chance."""
 
@@ -79,36 +84,33 @@ class Pipeline:
         """Texts that are in no words about a call: its secrets, and what its task gave to its tools
         alone (C15).
         """
-        tool = self.registry.find(job.request.tool)
-        typed = set(typed_in(tool.spec.parameters)) if tool is not None else ()
-        yield from secret_values(read_json(job.arguments or "{}"), typed)
+        typed = set(typed_in(job.tool.spec.parameters)) if job.tool is not None else ()
+        yield from secret_values(read_json(job.arguments), typed)
         yield from (line for line in lines_in(job.request.private) if len(line) >= _PRIVATE)
 
     async def work(self, job: Job) -> Finished | None:
         """Do one call; what is to be recorded, if anything is. Raises redis-py's errors only before
         anything has begun.
         """
+        job.began_ms = _now()
         if job.begun:
             status = await self._claim(job, start=False)
             if status is not ClaimStatus.GO:
                 return self._unclaimed(job, status)
-        job.began_ms = time.time_ns() // 1_000_000
-        if job.request.reconcile:
-            return await self._reconcile(job)
         job.if_blocked = partial(self._blocked, job)
+        if job.request.reconcile:
+            return self._finished(job, await self.admission.reconcile(job))
         try:
             call = await self.admission.admit(job)
             spec = call.tool.spec
             if spec.recovery.limits:
                 await self.limits.enter(job, spec)
             if call.effect is not None:
-                await self.effects.reserve(job, spec, call.effect, call.seconds)
+                await self.effects.reserve(job, spec, call.effect)
         except RefusedError as refusal:
             return self._finished(job, refusal.reading)
-        is_late = (
-            time.time_ns() // 1_000_000 - int(job.ref.entry.partition("-")[0]) > _LONG_WAIT
-            and not job.epoch
-        )
+        waited = _now() - int(job.ref.entry.partition("-")[0])
+        is_late = waited > _LONG_WAIT and not job.claimed.epoch
         if call.approved or call.effect is not None or not job.repeatable or is_late:
             status = await self._claim(job, start=True, approval=call.approved)
             if status is not ClaimStatus.GO:
@@ -118,82 +120,61 @@ class Pipeline:
             return None
         return await self._run(job, call)
 
-    async def _reconcile(self, job: Job) -> Finished | None:
-        """Ask the tool whether its call happened (E5); one that blocks the event loop leaves it in
-        doubt.
-        """
-        doubt = partial(unknown, job.request.tool)
-        job.if_blocked = lambda: self._finished(job, doubt(f"{job.doing} {BLOCKS}"))
-        reading = await self.admission.reconcile(job)
-        return self._finished(job, reading)
-
     async def _run(self, job: Job, call: ToolCall) -> Finished | None:
         """The effect, and what is to be recorded of it, also when it is left behind."""
         if job.trace is not None:
             job.span = self._span(job)
-        job.called = True
-        ended = await job.run(call.tool, call.parsed, call.seconds)
         tool = call.tool
-        if isinstance(ended, Returned):
-            reading: Reading | None = read_result(tool, ended.value)
-        else:
-            reading = read_ended(ended, tool, call.seconds)
+        ended = await job.run(tool, job.request.timeout, **call.parsed)
+        reading = read_ended(ended, tool, job.seconds)
         if reading is None:
             _log.warning("the lease was lost; the result is dropped")
             return None
-        if reading.failure is not None:
-            reading = _judged(job, call, reading)
-        has_effect = not tool.spec.read_only and reading.outcome.satisfies
-        if call.hooks.post and not reading.in_doubt:
-            # What was cut away has not been reviewed, so it is not kept.
-            reading = await Hearing(call).after(replace(reading, whole=""))
+        reading = _judged(job, reading)
+        is_done = reading.outcome.satisfies
+        if not reading.in_doubt:
+            reading = await Hearing(call).after(reading)
         asked = reading.outcome.confirmation
         if asked is not None:
             reading = bound(reading, asked, call)
-        if has_effect:
+        if is_done:
             # What it did (F1), also when a hook makes an error of it.
             reading = replace(reading, deed=deed_of(tool.spec, call.text, reading.data))
         whole = await self._keep(job, reading.whole) if reading.whole else 0
         return self._finished(job, reading, whole=whole)
 
     async def _claim(self, job: Job, *, start: bool, approval: str = "") -> ClaimStatus:
-        request = job.request
         job.claiming = True
-        claimed = await self.receipt_store.claim(
-            job.ref, request.action_id, start=start, approval=approval
+        job.claimed = await self.receipt_store.claim(
+            job.ref, job.request.action_id, start=start, approval=approval
         )
         job.claiming = False
-        job.epoch = claimed.epoch
-        job.token = claimed.token
-        job.recalled = claimed.receipt
-        if start and claimed.status is ClaimStatus.GO and not job.repeatable:
-            self.memory.began(job, claimed.token)
-        if claimed.status is ClaimStatus.GO and job.begun and request.repeatable:
+        status = job.claimed.status
+        if status is not ClaimStatus.GO:
+            return status
+        if start and not job.repeatable:
+            self.memory.began(job)
+        is_ours = job.tool is not None and not job.tool.spec.repeatable
+        if job.begun and job.request.repeatable and is_ours:
             # The plan took it for repeatable: whether it was started did not matter. Its tool may
             # say no by now.
-            tool = self.registry.find(request.tool)
-            if tool is not None and not tool.spec.repeatable:
-                return ClaimStatus.IN_DOUBT
-        return claimed.status
+            return ClaimStatus.IN_DOUBT
+        return status
 
     def _unclaimed(self, job: Job, status: ClaimStatus) -> Finished | None:
         """What is to be recorded of a call that may not run: a doubt when a worker had started it,
         or that no approval of it counts, or that its chain is being cancelled.
         """
-        job.began_ms = time.time_ns() // 1_000_000
-        if status in NOT_STARTED:
-            words = f"{job.request.tool} was not called: {NOT_STARTED[status]}"
-            return self._finished(job, refused(ErrorType.DENIED, words))
+        if status in _UNCLAIMED:
+            kind = ErrorType.IN_DOUBT if status in _DOUBTS else ErrorType.DENIED
+            words = f"{job.request.tool} {_UNCLAIMED[status]}"
+            return self._finished(job, failed(kind, words, None))
         if status is ClaimStatus.KNOWN:
             # The receipt that it had before the server lost that (R10).
-            receipt = Receipt.parse(job.recalled)
+            receipt = Receipt.parse(job.claimed.receipt)
             outcome = json.decode(receipt.outcome, type=Outcome)
-            action, attempt = job.request.action_id, job.request.attempt
-            return Finished(job.ref, action, job.epoch, attempt, outcome, receipt.data, job.trace)
-        if status in _DOUBTS:
-            words = f"{job.request.tool}: {_DOUBTS[status]}"
-            doubt = refused(ErrorType.IN_DOUBT, words, cause=Cause.BROKEN)
-            return self._finished(job, doubt)
+            action, attempt, epoch = job.request.action_id, job.request.attempt, job.claimed.epoch
+            return Finished(job.ref, action, epoch, attempt, outcome, receipt.data, job.trace)
         if status is ClaimStatus.LOST:
             _log.warning("the lease was lost before the call was claimed; another worker has it")
         return None
@@ -213,21 +194,23 @@ class Pipeline:
     def _blocked(self, job: Job) -> Finished:
         """What the heartbeat's thread records of a call that blocks the event loop for good: it
         does not run again. Before its tool was called it is a hook, the preview or a check of the
-        arguments that blocks.
+        arguments that blocks; one that was to be reconciled stays in doubt.
         """
-        call = job.call
-        if job.called and call is not None:
-            reading = blocked(call.tool, call.seconds, job.doing)
-            return self._finished(job, _judged(job, call, reading))
-        words = f"{job.request.tool} was not called: {job.doing} {BLOCKS}"
-        reading = refused(
-            ErrorType.TIMEOUT, words, suggestion=A_BUG, recoverable=False, no_effect=True
-        )
-        return self._finished(job, reading)
+        name, culprit = job.request.tool, job.doing
+        if job.request.reconcile:
+            return self._finished(job, unknown(name, f"{culprit} {BLOCKS}"))
+        what = f"did not answer within {job.seconds:g} s" if job.called else "was not called"
+        return self._finished(job, _judged(job, blocked(f"{name} {what}: {culprit}")))
 
     def _finished(self, job: Job, reading: Reading, *, whole: int = 0) -> Finished:
         """The receipt with all that is known of the call; `whole` are the bytes kept."""
-        request, failure, call = job.request, reading.failure, job.call
+        request, call = job.request, job.call
+        reading = _judged(job, reading)
+        outcome, fault = reading.outcome, reading.outcome.error
+        if fault is not None and job.begun and job.tool is not None and job.tool.spec.idempotent:
+            # What a run says of itself does not hold for the one before, whose worker died.
+            fault = structs.replace(fault, no_effect=False)
+            outcome = structs.replace(outcome, error=fault)
         approval = request.approval and structs.replace(request.approval, preview=None)
         metadata = Metadata(
             tool=request.tool,
@@ -235,40 +218,29 @@ class Pipeline:
             chain_position=request.position,
             attempt=request.attempt - request.limited - bool(job.limited),
             reconciled=request.reconcile,
-            again=failure is not None and failure.again,
+            again=reading.again,
             limit=job.limited,
             started_at=job.began_ms,
-            duration_ms=max(0, time.time_ns() // 1_000_000 - job.began_ms),
+            duration_ms=max(0, _now() - job.began_ms),
             whole=whole if reading.truncated else None,
             hooks=tuple(job.records),
             arguments=call.ran if call is not None and job.called else None,
             approval=approval,
             deed=reading.deed,
-            sources=call.sources if call is not None and call.changed else request.sources or {},
+            sources=request.sources or {} if call is None else call.sources,
         )
         trace = job.trace if job.span is None else telemetry.context_of(job.span, job.trace)
-        outcome = reading.outcome
-        if outcome.error is not None and job.begun:
-            outcome = self._of_this_run(job, outcome, outcome.error)
         return Finished(
             job.ref,
             request.action_id,
-            job.epoch,
+            job.claimed.epoch,
             request.attempt,
             outcome,
             reading.data,
             trace,
             metadata,
-            job.token,
+            job.claimed.token,
         )
-
-    def _of_this_run(self, job: Job, outcome: Outcome, fault: ErrorInfo) -> Outcome:
-        """What a run says of itself does not hold for the one before, whose worker died."""
-        tool = self.registry.find(job.request.tool)
-        if tool is None or not tool.spec.idempotent:
-            return outcome
-        fault = structs.replace(fault, no_effect=False)
-        return structs.replace(outcome, error=fault)
 
     async def _keep(self, job: Job, whole: str) -> int:
         """The bytes of uncut data that are kept with the receipt: a help, and not worth failing
@@ -300,9 +272,17 @@ class Pipeline:
         )
 
 
-def _judged(job: Job, call: ToolCall, reading: Reading) -> Reading:
-    """The reading of a call that was started, its failure as it is recorded (E5)."""
-    if reading.failure is None:
-        return reading
-    effects = Effects.of(call.tool.spec, repeatable=job.repeatable)
-    return read_failure(judged(reading.failure, effects, job.request.tool))
+def _judged(job: Job, reading: Reading) -> Reading:
+    """What it is recorded as (E5)."""
+    effects = Effects.OTHER
+    if not job.called:
+        effects = Effects.NOT_STARTED
+    elif job.repeatable:
+        is_read_only = job.tool is not None and job.tool.spec.read_only
+        effects = Effects.READ_ONLY if is_read_only else Effects.IDEMPOTENT
+    return judged(reading, effects, job.request.tool)
+
+
+def _now() -> int:
+    """Ms since the epoch."""
+    return time.time_ns() // 1_000_000

@@ -23,7 +23,7 @@ from haltpoint.runtime.config.settings import Settings
 from haltpoint.tools import Tool, tools_in
 from haltpoint.tools.hooks import Hook, Moment
 from haltpoint.tools.undo import undoing
-from haltpoint_tool_worker.hooks import HookChain, approvals, load_hooks
+from haltpoint_tool_worker.hooks import APPROVALS, load_hooks
 from haltpoint_tool_worker.importing import import_tools
 from haltpoint_tool_worker.skills import check_skills, skills_in
 from haltpoint_tool_worker.targets import marked
@@ -58,8 +58,10 @@ class Registry:
         self._lifespans: dict[str, Lifespan] = {}
         self.deps: dict[str, Any] = {}
         """What the lifespan of a tool yielded. Without one each use of it says so (`NO_DEPS`)."""
-        self.hooks: dict[str, HookChain] = {}
-        """The hooks of a tool, without those that every tool has."""
+        self.hooks: dict[str, Sequence[Hook]] = {}
+        """The hooks of a tool in their order, without those that every tool has."""
+        self.rules: Sequence[ApprovalRule] = ()
+        """Those of the policy file."""
         self.find: Callable[[str], Tool | None] = self._tools.get
         """The tool of that name, if it is offered here."""
 
@@ -82,9 +84,10 @@ class Registry:
     def prepare(
         self, hooks: Sequence[Hook], names: Targets = _TARGETS, rules: Sequence[ApprovalRule] = ()
     ) -> None:
-        """Mark the targets of all tools that are offered by now (C13), put hooks around them, and
-        list these with the tools.
+        """Mark the targets of all tools that are offered by now (C13), put hooks and rules around
+        them, and list these with the tools.
         """
+        self.rules = rules
         for name, tool in self._tools.items():
             around = [by for by in hooks if by.matches(name)]
             pre = [by for by in around if by.moment is Moment.PRE]
@@ -93,9 +96,11 @@ class Registry:
                 # Its steps are carried out elsewhere: what is reviewed here are the results of the
                 # tools in them.
                 post = []
-            self.hooks[name] = HookChain(pre, post)
+            self.hooks[name] = (*pre, *post)
+            is_ruled = any(rule.names(name) for rule in rules)
+            listed = [*[by.name for by in pre], *[APPROVALS] * is_ruled, *[by.name for by in post]]
             shown = marked(tool, names, rules)
-            spec = structs.replace(shown.spec, hooks=tuple(by.name for by in (*pre, *post)))
+            spec = structs.replace(shown.spec, hooks=tuple(listed))
             self._tools[name] = replace(shown, spec=spec)
 
     def wrap(self, around: Callable[[Tool], Tool]) -> None:
@@ -226,7 +231,7 @@ def load(
             f"{one.__name__} ({getattr(one, '__file__', 'of Python itself')})" for one in imported
         ]
         raise _nothing([*files, *map(str, skills)], queues)
-    registry.prepare([*load_hooks(imported, hooks), *approvals(rules)], targets, rules)
+    registry.prepare(load_hooks(imported, hooks), targets, rules)
     return registry
 
 

@@ -205,6 +205,6 @@ def test_h3_in_a_result_it_becomes_text_with_a_warning(
 
     said = {"success": True, "next_action": "continue", "data": value} if whole else value
     reading = read_result(register(act), said)
-    assert reading.failure is None
+    assert reading.cause is None
     assert read_strictly(reading.data) == data
     assert "are texts" in reading.outcome.warnings[0]

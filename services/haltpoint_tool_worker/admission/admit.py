@@ -25,21 +25,22 @@ from haltpoint.runtime.store.limits.effects import OwnEffect
 from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.tools import Ctx, Tool
 from haltpoint.tools.reconcile import NOT_HAPPENED, Happened
-from haltpoint_tool_worker import hooks
-from haltpoint_tool_worker.admission.calls import ToolCall
+from haltpoint_tool_worker.admission.calls import ToolCall, blocked_by
 from haltpoint_tool_worker.admission.effects import EffectKeys, effect_of
 from haltpoint_tool_worker.admission.judges import judge
 from haltpoint_tool_worker.admission.preview import SECONDS
-from haltpoint_tool_worker.hooks import NO_HOOKS
 from haltpoint_tool_worker.registry import NO_DEPS, Registry
 from haltpoint_tool_worker.results.classify import misfit, read_exception
-from haltpoint_tool_worker.results.failures import Cause, Effects, judged
 from haltpoint_tool_worker.results.outcomes import read_result
-from haltpoint_tool_worker.results.reading import Reading, RefusedError, read_failure, refused
+from haltpoint_tool_worker.results.reading import Reading, RefusedError, failed
 from haltpoint_tool_worker.results.redaction import clean
 from haltpoint_tool_worker.running.job import Job
 from haltpoint_tool_worker.running.runner import Raised, Returned
 
+INTERNAL: Final = "builtin:internal"
+"""Refuses a tool that no plan and no model may call."""
+ARGUMENTS: Final = "builtin:arguments"
+"""Refuses arguments that do not fit the tool's parameters."""
 _LATE: Final = "the deadline had passed before it could begin"
 _PAUSE: Final = 1.0
 """Seconds between two reports of how far one action is; what comes earlier is dropped."""
@@ -58,40 +59,36 @@ class Admission:
     async def admit(self, job: Job) -> ToolCall:
         """The call as its hooks leave it. Raises RefusedError, and redis-py's errors."""
         call = job.call = self._look(job)
-        spec, inputs = call.tool.spec, call.tool.inputs
-        is_bound = job.request.origins is not None or spec.recovery.effect_key is not None
-        if is_bound or call.asks or call.hooks.pre or spec.undoes:
-            await judge(call, self.receipt_store, self.effects)
-            call.seconds = _seconds(job)
+        await judge(call, self.registry.rules, self.receipt_store, self.effects)
+        if job.time_left <= 0:
+            raise RefusedError(failed(ErrorType.TIMEOUT, _LATE))
         # What no plan and no model sets.
+        inputs = call.tool.inputs
         if inputs.confirms:
             call.parsed[CONFIRMED] = bool(call.approved)
         if inputs.context is not None:
-            # The one key under which an action is undone, each time.
-            key = call.arguments["action_id"] + UNDO if spec.undoes else ""
-            call.parsed[inputs.context] = self._context(job, call.tool, key)
+            call.parsed[inputs.context] = call.context()
         return call
 
     async def reconcile(self, job: Job) -> Reading:
         """Whether the call happened, by its tool's word (E5): the result of one that did, an error
         without effect of one that did not; else it stays in doubt.
         """
-        request, text = job.request, job.arguments or "{}"
-        tool = self.registry.find(request.tool)
+        request, tool = job.request, job.tool
         if tool is None or tool.reconcile is None:
             return unknown(request.tool, "its worker can no longer be asked whether it happened")
         if tool.spec.recovery.effect_key is not None:
-            job.effect = OwnEffect(effect_of(tool.spec, request.tenant, text).digest)
-        context = self._context(job, tool)
-        given = {"arguments": from_json(text), "key": request.action_id, "ctx": context}
-        match await job.run(tool.reconcile, tool.reconcile.taken(given), SECONDS):
+            job.effect = OwnEffect(effect_of(tool.spec, request.tenant, job.arguments).digest)
+        arguments, context = from_json(job.arguments), self._context(job, tool)
+        given = {"arguments": arguments, "key": request.action_id, "ctx": context}
+        match await job.run(tool.reconcile, SECONDS, **tool.reconcile.taken(given)):
             case Returned(Happened(data)):
                 reading = read_result(tool, data)
                 if reading.outcome.satisfies:
-                    return replace(reading, deed=deed_of(tool.spec, text, reading.data))
+                    return replace(reading, deed=deed_of(tool.spec, job.arguments, reading.data))
                 why = "reconcile returned what is no result of the tool"
             case Returned(answer) if answer is NOT_HAPPENED:
-                return refused(ErrorType.UNKNOWN, f"{tool.name} did not happen", no_effect=True)
+                return failed(ErrorType.UNKNOWN, f"{tool.name} did not happen")
             case Returned(_):
                 why = "reconcile could not tell whether it happened"
             case Raised(error):
@@ -102,46 +99,38 @@ class Admission:
 
     def _look(self, job: Job) -> ToolCall:
         """The call, as far as it can be admitted at once. Raises RefusedError."""
-        name, text = job.request.tool, job.arguments or "{}"
-        tool = self.registry.find(name)
+        name, text, tool = job.request.tool, job.arguments, job.tool
         if tool is None:
             words = f"this worker has no tool called {name!r}"
-            raise RefusedError(refused(ErrorType.NOT_FOUND, words, recoverable=False))
-        job.repeatable = job.request.repeatable and tool.spec.repeatable
-        if tool.spec.internal and not tool.spec.undoes:
+            raise RefusedError(failed(ErrorType.NOT_FOUND, words, recoverable=False))
+        spec = tool.spec
+        if spec.internal and not spec.undoes:
             words = f"{name} is internal: no plan and no model may call it"
-            raise _refused_by(job, hooks.INTERNAL, refused(ErrorType.BLOCKED, words))
-        seconds = _seconds(job)
+            raise blocked_by(job, INTERNAL, failed(ErrorType.BLOCKED, words))
         if len(text) > MAX_ARGUMENTS:
             words = f"the arguments have more than {MAX_ARGUMENTS} bytes"
-            raise _refused_by(job, hooks.ARGUMENTS, refused(ErrorType.VALIDATION, words))
+            raise blocked_by(job, ARGUMENTS, failed(ErrorType.VALIDATION, words))
         try:
-            arguments = tool.parse(text)
+            parsed = tool.parse(text)
         except BaseException as error:  # noqa: BLE001 - also what a validator of the tool's author raises
-            failure = judged(misfit(error), Effects.NOT_STARTED, name)
-            raise _refused_by(job, hooks.ARGUMENTS, read_failure(failure)) from None
+            raise blocked_by(job, ARGUMENTS, misfit(error)) from None
         reasons = job.request.reasons or ()
-        if tool.spec.destructive and tool.spec.plan is None:
+        if spec.destructive and spec.plan is None:
             # A destructive tool asks (G1); of a skill with steps each call is asked about itself.
             asks = f"{name} is destructive: it runs only when you approve this very call."
             reasons = (Reason(kind=ReasonKind.DESTRUCTIVE, words=asks), *reasons)
-        return ToolCall(
-            tool,
-            job,
-            text,
-            arguments,
-            seconds,
-            hooks=self.registry.hooks.get(name, NO_HOOKS),
-            context=partial(self._context, job, tool),
-            reasons=reasons,
-        )
+        hooks = self.registry.hooks.get(name, ())
+        return ToolCall(tool, job, text, parsed, hooks, partial(self._context, job, tool), reasons)
 
-    def _context(self, job: Job, tool: Tool, key: str = "") -> Ctx[Any]:
+    def _context(self, job: Job, tool: Tool) -> Ctx[Any]:
         """The context of a call; a hook gets one of its own, so that it cannot change the
         tool's.
         """
         request = job.request
         approval = request.approval
+        key = ""
+        if tool.spec.undoes:  # the one key under which an action is undone, each time
+            key = from_json(job.arguments)["action_id"] + UNDO
         return Ctx(
             deps=self.registry.deps.get(tool.name, NO_DEPS),
             tool=request.tool,
@@ -172,17 +161,4 @@ class Admission:
 def unknown(tool: str, why: str) -> Reading:
     """The call stays in doubt; `why` is for the person who is asked."""
     words = f"{tool} started and may have taken effect; {why}"
-    return refused(ErrorType.IN_DOUBT, words, cause=Cause.BROKEN)
-
-
-def _seconds(job: Job) -> float:
-    """What it may take. Raises RefusedError when there is no time left."""
-    seconds = min(job.request.timeout, job.time_left)
-    if seconds <= 0:
-        raise RefusedError(refused(ErrorType.TIMEOUT, _LATE))
-    return seconds
-
-
-def _refused_by(job: Job, hook: str, reading: Reading) -> RefusedError:
-    job.records.append(hooks.refused_by(hook))
-    return RefusedError(reading)
+    return failed(ErrorType.IN_DOUBT, words, None)

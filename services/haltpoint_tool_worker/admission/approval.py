@@ -18,31 +18,26 @@ from haltpoint.contracts.results import (
     Outcome,
     Target,
 )
-from haltpoint.runtime.store.receipts import ClaimStatus
 from haltpoint.tools.hooks import Ask
 from haltpoint_tool_worker.admission.calls import ToolCall
-from haltpoint_tool_worker.hooks import RuleAsk
-from haltpoint_tool_worker.results.reading import Reading, refused
+from haltpoint_tool_worker.admission.rules import RuleAsk
+from haltpoint_tool_worker.results.reading import Reading, failed
+from haltpoint_tool_worker.results.redaction import clean
 
 _FIX: Final = "Its code must continue when ctx.confirmed is true."
 _HOOK: Final = Source(source=SourceKind.HOOK)
-NOT_STARTED: Final = {
-    ClaimStatus.UNAPPROVED: "no approval of this call is on record",
-    ClaimStatus.CHANGED: "the approval on record is for another call",
-    ClaimStatus.LATE: "the approval has expired",
-    ClaimStatus.STOPPED: "its chain was cancelled",
-}
+_SHOWN: Final = 4000
+"""Characters of a preview that a person sees."""
 
 
-def question(call: ToolCall) -> Reading:
+def question(call: ToolCall, preview: str, preview_digest: str) -> Reading:
     """The result that puts the reasons and the hooks' questions before a person, as one question
     (C6), with what the tool's preview says. It is open for as long as a rule of the policy file
     says.
     """
     spec = call.tool.spec
-    reasons = _as_it_runs(call) if call.changed else call.reasons
-    reasons += tuple(_reason(ask) for ask in call.questions)
-    previews = (call.shown.text, *(ask.preview for ask in call.questions))
+    reasons = (*_as_it_runs(call), *map(_reason, call.questions))
+    previews = (clean(preview, _SHOWN), *(ask.preview for ask in call.questions))
     rule = asked_by(call)
     confirmation = Confirmation(
         action=spec.name,
@@ -50,7 +45,7 @@ def question(call: ToolCall) -> Reading:
         message=" ".join(_each_once(reason.words for reason in reasons)),
         preview="\n".join(_each_once(previews)) or None,
         digest=call.approved,
-        preview_digest=call.shown.digest,
+        preview_digest=preview_digest,
         arguments=call.ran,
         reasons=reasons,
         expires=rule.expires,
@@ -76,12 +71,10 @@ def bound(reading: Reading, asked: Confirmation, call: ToolCall) -> Reading:
     name = call.tool.name
     if call.approved:
         words = f"{name} asks again about a call that a person has approved. {_FIX}"
-        return refused(ErrorType.SERVER, words, recoverable=False)
-    action_id = call.job.request.action_id
+        return failed(ErrorType.SERVER, words, None, recoverable=False)
     confirmation = structs.replace(
         asked,
-        digest=digest_of(action_id, name, call.arguments, call.shown.digest),
-        preview_digest=call.shown.digest,
+        digest=digest_of(call.job.request.action_id, name, call.arguments),
         arguments=call.ran,
         reasons=asked.reasons or (Reason(kind=ReasonKind.TOOL, words=asked.message),),
     )
@@ -89,7 +82,7 @@ def bound(reading: Reading, asked: Confirmation, call: ToolCall) -> Reading:
     return replace(reading, outcome=outcome)
 
 
-def _as_it_runs(call: ToolCall) -> tuple[Reason, ...]:
+def _as_it_runs(call: ToolCall) -> Iterable[Reason]:
     """The reasons; in place of those about values that hooks have changed since, some about what
     they have written.
     """

@@ -1,6 +1,6 @@
 """A call on its way to its tool."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,10 +8,11 @@ from pydantic_core import from_json
 
 from haltpoint.chain.checks.values import rewritten
 from haltpoint.contracts.reasons import Reason, Source, SourceKind
+from haltpoint.contracts.results import HookVerdict
 from haltpoint.tools import Ctx, Tool, hook
+from haltpoint.tools.hooks import Hook
 from haltpoint_tool_worker.admission.effects import Effect
-from haltpoint_tool_worker.admission.preview import Shown
-from haltpoint_tool_worker.hooks import HookChain
+from haltpoint_tool_worker.results.reading import Reading, RefusedError
 from haltpoint_tool_worker.running.job import Job
 
 
@@ -25,21 +26,16 @@ class ToolCall:
     """The arguments as they would run, JSON text."""
     parsed: dict[str, Any]
     """What the tool gets."""
-    seconds: float
-    """What it may take."""
-    hooks: HookChain
+    hooks: Sequence[Hook]
+    """Around it, in their order."""
     context: Callable[[], Ctx[Any]]
-    """Makes a context for a hook or a preview."""
-    reasons: tuple[Reason, ...]
+    """Makes a separate context for a hook, a preview or the tool."""
+    reasons: tuple[Reason, ...] = ()
     """Why a person is asked."""
-    changed: bool = False
-    """Hooks have written the arguments."""
     questions: list[hook.Ask] = field(default_factory=list)
-    """What hooks ask a person."""
+    """What hooks and rules ask a person."""
     effect: Effect | None = None
     """The effect that happens once."""
-    shown: Shown = field(default_factory=Shown)
-    """What its preview says."""
     approved: str = ""
     """The digest of a call that a person has approved by its order's word, which the claim finds
     out.
@@ -51,20 +47,22 @@ class ToolCall:
         return from_json(self.text)
 
     @property
-    def proposed(self) -> Any:
-        """The arguments of the order."""
-        return from_json(self.job.arguments or "{}")
+    def changed(self) -> bool:
+        """Whether hooks have written other arguments than those of the order."""
+        return self.text != self.job.arguments
 
     @property
     def sources(self) -> dict[str, Source]:
         """Where the values come from, as the hooks have left them."""
         sources = self.job.request.sources or {}
-        spec = self.tool.spec
-        return rewritten(spec, sources, self.proposed, self.arguments, SourceKind.HOOK)
+        if not self.changed:
+            return sources
+        proposed = from_json(self.job.arguments)
+        return rewritten(self.tool.spec, sources, proposed, self.arguments, SourceKind.HOOK)
 
     def seen(self) -> hook.Call:
         """The call as the next hook sees it: copies, so that only its answer counts."""
-        return hook.Call(self.tool.name, self.arguments, self.tool.spec, self.sources)
+        return hook.Call(self.tool.name, self.arguments, self.tool.spec, {**self.sources})
 
     @property
     def asks(self) -> bool:
@@ -75,3 +73,9 @@ class ToolCall:
     def ran(self) -> str | None:
         """The arguments as JSON text, when hooks have changed those of the order."""
         return self.text if self.changed else None
+
+
+def blocked_by(job: Job, hook: str, reading: Reading) -> RefusedError:
+    """One of the hooks that every tool has refuses a call (H3)."""
+    job.note(hook, HookVerdict.BLOCK)
+    return RefusedError(reading)

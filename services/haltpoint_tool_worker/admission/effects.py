@@ -29,10 +29,10 @@ from haltpoint.runtime.store.limits.effects import (
     digest_of_effect,
     standing_of_outcome,
 )
-from haltpoint.runtime.store.limits.reserving import LimitStore, Reserved, Turn
+from haltpoint.runtime.store.limits.reserving import LimitStore
 from haltpoint.runtime.store.receipts import Finished
 from haltpoint_tool_worker.admission.limits import held_back, ignored
-from haltpoint_tool_worker.results.reading import RefusedError, refused
+from haltpoint_tool_worker.results.reading import RefusedError, failed
 from haltpoint_tool_worker.running.job import Job
 
 _FIRST_REST, _LONGEST_REST = 0.3, 5.0
@@ -55,9 +55,13 @@ class Effect:
     words: str
     """Its name in words."""
     over: Prior | None = None
-    """An earlier call, which is over."""
-    again: Prior | None = None
-    """The earlier call, where a person has to allow that it is repeated."""
+    """An earlier call with this effect."""
+
+    @property
+    def again(self) -> Prior | None:
+        """The earlier call, where a person has to allow that it is repeated."""
+        is_over = self.over is not None and self.over.standing in (Standing.DONE, Standing.UNKNOWN)
+        return self.over if is_over else None
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
@@ -72,7 +76,7 @@ def effect_of(spec: ToolSpec, tenant: str | None, arguments: str) -> Effect:
     """The effect of a call with these arguments (JSON text): equal values in other spellings make
     the same one.
     """
-    given = json.decode(arguments or "{}")
+    given = json.decode(arguments)
     filled = {**defaults(spec.parameters), **given}
     parts: list[Any] = []
     words = ""
@@ -103,25 +107,23 @@ class EffectKeys:
         if first is None:
             return effect
         effect = replace(effect, over=first)
-        if first.standing is Standing.FREE:
-            return effect
-        if first.standing in _RESTS and asked:
+        if asked:
             return effect  # people are asked first: what rests comes back without their reasons
         if first.standing in _RESTS:
             raise self._rests(job, spec, f"{first.owner} {_RESTS[first.standing]}")
-        if first.standing is Standing.DONE and not asked:
+        if first.standing is Standing.DONE:
             words = f"{spec.name} was not called: {_told(effect.words, first)}"
-            denied = refused(ErrorType.DENIED, words, suggestion=_ADVICE, no_effect=True)
+            denied = failed(ErrorType.DENIED, words, suggestion=_ADVICE)
             data = {"first": {"action_id": first.owner, "says": first.says}}
             raise RefusedError(replace(denied, data=json.encode(data).decode()))
-        return replace(effect, again=first)
+        return effect
 
-    async def reserve(self, job: Job, spec: ToolSpec, effect: Effect, seconds: float) -> None:
+    async def reserve(self, job: Job, spec: ToolSpec, effect: Effect) -> None:
         """Reserve the effect for the call. Raises RefusedError when it came too late, and rests."""
         job.effect = await self.store.reserve(
             effect.digest,
             job.request.action_id,
-            seconds,
+            job.request.timeout,
             effect.over,
             keep=effect.again is not None,
         )
@@ -147,8 +149,7 @@ class EffectKeys:
         words = f"the effect_key {spec.recovery.effect_key} of {spec.name}"
         resting = self.limits.rest(spec.queue, job.request.action_id, seconds, words)
         resting.add_done_callback(ignored)
-        reserved = Reserved(Turn.REST, seconds, words)
-        return RefusedError(held_back(job, reserved, f": {why}"))
+        return held_back(job, seconds, words, f": {why}")
 
 
 def _told(words: str, first: Prior) -> str:

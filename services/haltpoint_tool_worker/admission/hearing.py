@@ -10,25 +10,22 @@ and what they return is validated as if the tool had given it (B1).
 
 import time
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Final
 
 from pydantic_core import from_json
 
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH
-from haltpoint.contracts.results import ErrorType, HookRecord, HookVerdict, ToolResult
+from haltpoint.contracts.results import ErrorType, HookVerdict, ToolResult
 from haltpoint.contracts.strict_json import read_strictly
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.streams.wire import too_deep
 from haltpoint.tools import hook
-from haltpoint.tools.hooks import Hook
+from haltpoint.tools.hooks import Hook, Moment
 from haltpoint_tool_worker.admission.calls import ToolCall
-from haltpoint_tool_worker.hooks import Reported
 from haltpoint_tool_worker.results.classify import classify, misfit, stack_of
 from haltpoint_tool_worker.results.data import json_of
-from haltpoint_tool_worker.results.failures import Cause
 from haltpoint_tool_worker.results.outcomes import read_result
-from haltpoint_tool_worker.results.reading import Reading, RefusedError, refused
+from haltpoint_tool_worker.results.reading import Cause, Reading, RefusedError, failed
 from haltpoint_tool_worker.results.redaction import clean
 from haltpoint_tool_worker.running.runner import Ended, Raised, Returned
 
@@ -54,60 +51,63 @@ class Hearing:
 
     async def before(self) -> None:
         """Ask the pre-hooks, which change the call. Raises RefusedError when one ends it."""
-        call = self.call
-        for by in call.hooks.pre:
-            await self._ask(by, call.seen(), call.context())
+        for by in self.call.hooks:
+            if by.moment is Moment.PRE:
+                await self._ask(by)
             if self.end is not None:
                 raise RefusedError(self.end)
 
     async def after(self, reading: Reading) -> Reading:
         """The result as the post-hooks leave it, or withheld by the first that blocks it."""
-        call = self.call
         self.reading = reading
-        for by in call.hooks.post:
-            result = self.reading.outcome.with_data(from_json(self.reading.data))
-            await self._ask(by, call.seen(), result, call.context())
+        for by in self.call.hooks:
+            if by.moment is Moment.POST:
+                result = self.reading.outcome.with_data(from_json(self.reading.data))
+                await self._ask(by, result)
+                # What was cut away has not been reviewed, so it is not kept.
+                self.reading = replace(self.reading, whole="")
             if self.end is not None:
                 return self.end
         return self.reading
 
-    async def _ask(self, by: Hook, *arguments: object) -> None:
+    async def _ask(self, by: Hook, *result: object) -> None:
         """Ask one hook, and do what it says. Never raises what it raises."""
-        job, began = self.call.job, time.perf_counter()
-        prepared = replace(by, function=partial(by.function, *arguments))
-        ended = await job.run(prepared, {}, by.timeout)
+        call, began = self.call, time.perf_counter()
+        ended = await call.job.run(by, by.timeout, call.seen(), *result, call.context())
         took = round((time.perf_counter() - began) * 1000)
         try:
-            verdict = self._act(by, _answer(by, ended))
+            verdict = self._act(by, ended)
         except BadAnswerError as fault:
             verdict = self._failed(by, str(fault))
         except BaseException:  # noqa: BLE001 - the answer's own code failed
             verdict = self._failed(by, "returned a value that cannot be read")
-        job.records.append(HookRecord(name=by.name, verdict=verdict, duration_ms=took))
+        call.job.note(by.name, verdict, took)
 
-    def _act(self, by: Hook, answer: object) -> HookVerdict:
+    def _act(self, by: Hook, ended: Ended) -> HookVerdict:
         """Do what a hook says that has not failed. Raises BadAnswerError."""
-        match answer:
-            case None | hook.Allow():
+        match ended:
+            case Returned(None | hook.Allow()):
                 return HookVerdict.ALLOW
-            case Reported(verdict):
-                return verdict
-            case hook.Block(words, recoverable):
+            case Returned(hook.Block(words, recoverable)):
                 reason = f"blocked by {by.name}: {_words(words) or 'it gave no reason'}"
                 self._end(reason, recoverable=recoverable is True)
                 return HookVerdict.BLOCK
-            case ToolResult() if self.reading is not None:
+            case Returned(ToolResult() as answer) if self.reading is not None:
                 return self._replace(self.reading, answer)
-            case hook.Modify(arguments) if self.reading is None:
+            case Returned(hook.Modify(arguments)) if self.reading is None:
                 return self._modify(by, arguments)
-            case hook.Ask(question, preview) if self.reading is None and _words(question):
-                ask = replace(answer, question=_words(question), preview=_words(preview))
-                self.call.questions.append(ask)
+            case Returned(hook.Ask(question, preview)) if self.reading is None and _words(question):
+                self.call.questions.append(hook.Ask(_words(question), _words(preview)))
                 return HookVerdict.ASK
-            case _:
+            case Returned(_):
                 raise BadAnswerError(
                     f"returned a value that is not a verdict of a {by.moment}-hook"
                 )
+            case Raised(error):
+                _log.warning("a hook failed", hook=by.name, stack=stack_of(error))
+                raise BadAnswerError(f"failed: {classify(error).fault.message}")
+            case _:
+                raise BadAnswerError(f"did not answer within {by.timeout:g} s")
 
     def _modify(self, by: Hook, arguments: object) -> HookVerdict:
         """Arguments from a hook that do not fit are run with neither: closed for every tool."""
@@ -119,21 +119,22 @@ class Hearing:
             fault = misfit(error).fault.message
             self._end(f"hook {by.name} changed the arguments, and they are invalid: {fault}")
             return HookVerdict.REFUSED
-        call.changed = call.changed or from_json(text) != call.arguments
-        call.text = text
-        call.parsed = parsed
+        if text != json_of(call.arguments).decode():
+            call.text = text
+            call.parsed = parsed
         return HookVerdict.MODIFY
 
     def _replace(self, before: Reading, answer: ToolResult[Any]) -> HookVerdict:
         new = read_result(self.call.tool, answer)
-        if new.failure is not None and new.failure.cause is Cause.MALFORMED:
-            raise BadAnswerError(f"returned an invalid result: {new.failure.fault.message}")
+        if new.cause is Cause.MALFORMED:
+            raise BadAnswerError(f"returned an invalid result: {new.fault.message}")
         if new.in_doubt:
             raise BadAnswerError("called a known outcome uncertain")
         if new.outcome.confirmation is not None and before.outcome.confirmation is None:
             # Approved, the call would run a second time.
             raise BadAnswerError("asked to confirm a call that already ran")
-        self.reading = replace(new, truncated=new.truncated or before.truncated)
+        truncated = new.truncated or before.truncated
+        self.reading = replace(new, truncated=truncated, cause=None)
         is_same = (new.outcome, new.data) == (before.outcome, before.data)
         return HookVerdict.ALLOW if is_same else HookVerdict.MODIFY
 
@@ -149,15 +150,12 @@ class Hearing:
 
     def _end(self, words: str, *, recoverable: bool = False) -> None:
         """It goes no further, because of these words about a hook."""
-        if self.reading is None:
-            why = f"was not called: {words}"
-            cause = Cause.NO_EFFECT
-        else:
-            why = f"was called, but its result is withheld: {words}"
-            cause = Cause.DECLARED
+        what = "not called"
+        if self.reading is not None:
+            what = "called, but its result is withheld"
             recoverable = False
-        words = f"{self.call.tool.name} {why}"
-        self.end = refused(ErrorType.BLOCKED, words, cause=cause, recoverable=recoverable)
+        words = f"{self.call.tool.name} was {what}: {words}"
+        self.end = failed(ErrorType.BLOCKED, words, None, recoverable=recoverable)
 
 
 def _as_text(arguments: object) -> str:
@@ -170,18 +168,6 @@ def _as_text(arguments: object) -> str:
         words = f"at most {MAX_ARGUMENTS} bytes and {MAX_DEPTH} levels"
         raise ValueError(f"they are not a JSON object of {words}")
     return text.decode()
-
-
-def _answer(by: Hook, ended: Ended) -> object:
-    """What a hook returned. Raises BadAnswerError."""
-    match ended:
-        case Returned(answer):
-            return answer
-        case Raised(error):
-            _log.warning("a hook failed", hook=by.name, stack=stack_of(error))
-            raise BadAnswerError(f"failed: {classify(error).fault.message}")
-        case _:
-            raise BadAnswerError(f"did not answer within {by.timeout:g} s")
 
 
 def _words(text: object) -> str:

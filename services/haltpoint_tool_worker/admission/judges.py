@@ -4,26 +4,28 @@ Each may refuse the call, or give a reason to ask a person about it, to whom all
 one question. What they judge is the call as it would run: its hooks come first.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 from haltpoint.chain.checks.knowledge import Known, documents_of, given_whole, origins_in_words
 from haltpoint.chain.checks.values import made_up, marked_values
 from haltpoint.chain.model.references import read_json
-from haltpoint.contracts.base import JsonObject, root_of
 from haltpoint.contracts.people.answerers import ANYONE
+from haltpoint.contracts.people.approval_rules import ApprovalRule
 from haltpoint.contracts.people.approvals import digest_of, digest_of_preview
 from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
 from haltpoint.contracts.results import ErrorType, HookVerdict
 from haltpoint.runtime.store.receipts import ReceiptStore
-from haltpoint.tools import Tool
-from haltpoint_tool_worker import hooks
 from haltpoint_tool_worker.admission.approval import asked_by, question
-from haltpoint_tool_worker.admission.calls import ToolCall
+from haltpoint_tool_worker.admission.calls import ToolCall, blocked_by
 from haltpoint_tool_worker.admission.effects import EffectKeys
 from haltpoint_tool_worker.admission.hearing import Hearing
-from haltpoint_tool_worker.admission.preview import Shown, take_preview
-from haltpoint_tool_worker.results.reading import RefusedError, refused
-from haltpoint_tool_worker.running.job import Job
+from haltpoint_tool_worker.admission.preview import take_preview
+from haltpoint_tool_worker.admission.rules import obey
+from haltpoint_tool_worker.results.reading import RefusedError, failed
+
+PROVENANCE: Final = "builtin:provenance"
+"""Refuses values without an origin, checked again by the receipts of now."""
 
 _MODEL: Final = Source(SourceKind.MODEL)
 _BY_HOOK: Final = "This is no longer what was approved: a hook changed the arguments."
@@ -38,10 +40,16 @@ _IN_DOUBT: Final = (
 )
 
 
-async def judge(call: ToolCall, receipt_store: ReceiptStore, effects: EffectKeys) -> None:
+async def judge(
+    call: ToolCall,
+    rules: Sequence[ApprovalRule],
+    receipt_store: ReceiptStore,
+    effects: EffectKeys,
+) -> None:
     """Raises RefusedError, and redis-py's errors."""
     spec = call.tool.spec
     await Hearing(call).before()
+    obey(call, rules)
     await _origins(call, receipt_store)
     if spec.recovery.effect_key is not None:
         call.effect = await effects.look(call.job, spec, call.text, asked=call.asks)
@@ -49,7 +57,7 @@ async def judge(call: ToolCall, receipt_store: ReceiptStore, effects: EffectKeys
     if call.asks:
         await _person(call)
     if spec.undoes:
-        call.parsed = await call_to_undo(receipt_store, call.job, call.tool, call.parsed)
+        await call_to_undo(call, receipt_store)
 
 
 async def _origins(call: ToolCall, receipt_store: ReceiptStore) -> None:
@@ -60,11 +68,10 @@ async def _origins(call: ToolCall, receipt_store: ReceiptStore) -> None:
     if request.origins is None:
         return
     receipts = await receipt_store.receipts(request.action_id, request.origins)
-    marked = marked_values(spec, call.proposed)
     sources = request.sources or {}
     said = [
         value.value
-        for value in marked
+        for value in marked_values(spec, read_json(call.job.arguments))
         if sources.get(value.place, _MODEL).source in (SourceKind.GOAL, SourceKind.PERSON)
     ]
     context = given_whole(SourceKind.CONTEXT, request.context)
@@ -79,53 +86,46 @@ async def _origins(call: ToolCall, receipt_store: ReceiptStore) -> None:
     changed = [hook.name for hook in records if hook.verdict is HookVerdict.MODIFY]
     if changed:
         words += f" that it has since {', '.join(changed)} changed the arguments"
-    records.append(hooks.refused_by(hooks.PROVENANCE))
-    refusal = refused(ErrorType.BLOCKED, f"{spec.name} was not called: {words}")
-    raise RefusedError(refusal)
+    words = f"{spec.name} was not called: {words}"
+    raise blocked_by(call.job, PROVENANCE, failed(ErrorType.BLOCKED, words))
 
 
 async def _person(call: ToolCall) -> None:
     """Whether a person, who has to be asked, has approved this very call."""
-    request = call.job.request
-    shown = await take_preview(call)
+    request, tool = call.job.request, call.tool
+    preview = await take_preview(call)
+    seen = digest_of_preview(preview) if preview else ""
     if call.effect is not None and call.effect.again is not None:
         # Their yes holds for no other earlier call.
-        shown = Shown(shown.text, digest_of_preview(f"{shown.digest} {call.effect.again.owner}"))
+        seen = digest_of_preview(f"{seen} {call.effect.again.owner}")
     answerers = asked_by(call).answerers
     if answerers != ANYONE:  # after an edit another rule may ask others
-        shown = Shown(shown.text, digest_of_preview(f"{shown.digest} {answerers}"))
-    call.shown = shown
-    call.approved = digest_of(request.action_id, request.tool, call.arguments, call.shown.digest)
+        seen = digest_of_preview(f"{seen} {answerers}")
+    call.approved = digest_of(request.action_id, tool.name, call.arguments, seen)
     approval = request.approval
     if approval is None:
-        raise RefusedError(question(call))
+        raise RefusedError(question(call, preview, seen))
+    kind, words = ReasonKind.CHANGED, _BY_HOOK if call.changed else _BY_PREVIEW
     if approval.doubt is not None:
         kind, words = ReasonKind.REPEAT, _IN_DOUBT.format(approval.by, approval.doubt)
-    elif approval.digest != call.approved:
-        kind, words = ReasonKind.CHANGED, _BY_HOOK if call.changed else _BY_PREVIEW
-        if approval.edited and not call.changed:
-            words = f"{approval.edited_by} changed the arguments: this is what the call would do."
-    else:
+    elif approval.digest == call.approved:
         return
+    elif approval.edited and not call.changed:
+        words = f"{approval.edited_by} changed the arguments: this is what the call would do."
     call.reasons = (*call.reasons, Reason(kind=kind, words=words))
-    raise RefusedError(question(call))
+    raise RefusedError(question(call, preview, seen))
 
 
-async def call_to_undo(
-    receipt_store: ReceiptStore, job: Job, tool: Tool, parsed: JsonObject
-) -> JsonObject:
-    """What an undo gets, of the record of the call that it takes back (CONTRACT E7): those of
-    `arguments` and `result`, as it ran, that its function takes; RefusedError when no such call has
-    succeeded. One of another root is never undone: any submitter can write its id. Raises
-    redis-py's errors.
+async def call_to_undo(call: ToolCall, receipt_store: ReceiptStore) -> None:
+    """Give an undo what the record has of the call that it takes back (CONTRACT E7): those of
+    `arguments` and `result`, as it ran, that its function takes. Raises RefusedError when no such
+    call of its own root has succeeded, since any submitter can write its id, and redis-py's errors.
     """
-    action_id, undone = str(parsed["action_id"]), tool.spec.undoes
-    deed = None
-    if root_of(action_id) == root_of(job.request.action_id):
-        receipts = await receipt_store.receipts(action_id, (action_id,))
-        deed = receipts.get(action_id)
+    action_id, undone = str(call.parsed["action_id"]), call.tool.spec.undoes
+    receipts = await receipt_store.receipts(call.job.request.action_id, (action_id,))
+    deed = receipts.get(action_id)
     if deed is None or not deed.satisfies or deed.tool != undone:
         words = f"no successful call of {undone} has the id {action_id}: there is nothing to undo"
-        raise RefusedError(refused(ErrorType.NOT_FOUND, words, no_effect=True))
+        raise RefusedError(failed(ErrorType.NOT_FOUND, words))
     given = {"arguments": read_json(deed.ran), "result": read_json(deed.data)}
-    return {} if tool.undo is None else tool.undo.taken(given)
+    call.parsed = {} if call.tool.undo is None else call.tool.undo.taken(given)

@@ -5,7 +5,7 @@ What workers have to agree on is in Redis. A tool without limits asks nothing th
 
 import asyncio
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
@@ -20,12 +20,11 @@ from haltpoint.runtime.store.limits.reserving import (
     PATIENCE,
     LimitStore,
     Place,
-    Reserved,
     Turn,
     name_of,
 )
 from haltpoint.runtime.streams.broker import UNREACHABLE
-from haltpoint_tool_worker.results.reading import Reading, RefusedError, refused
+from haltpoint_tool_worker.results.reading import RefusedError, failed
 from haltpoint_tool_worker.running.job import Job
 
 _log = logs.get(__name__)
@@ -38,7 +37,6 @@ class Limits:
     store: LimitStore
     consumer: str
     _serial: Iterator[int] = field(default_factory=count)
-    _places: dict[str, Place] = field(default_factory=dict)
 
     async def enter(self, job: Job, spec: ToolSpec) -> None:
         """Wait for the call's moment when it is near. Raises RefusedError for one that comes back
@@ -52,40 +50,30 @@ class Limits:
         reserved = await ask()
         while reserved.turn is Turn.REST:
             if reserved.seconds > patience:
-                raise RefusedError(held_back(job, reserved))
+                raise held_back(job, reserved.seconds, reserved.words)
             patience -= reserved.seconds
             await asyncio.sleep(reserved.seconds)
             reserved = await ask()
         limits = [limit for limit in spec.recovery.limits if limit.kind is LimitKind.AT_ONCE]
         if limits:
             names = tuple(name_of(limit, spec.name, request.tenant) for limit in limits)
-            job.place = self._places[caller] = Place(spec.queue, caller, names)
-        try:
-            await asyncio.sleep(reserved.seconds)
-        except BaseException:  # the tool that wanted it has ended
-            self.leave(job)
-            raise
+            job.place = Place(spec.queue, caller, names)
+        await asyncio.sleep(reserved.seconds)
         job.placed_at = time.monotonic()
 
     def leave(self, job: Job) -> None:
         """Nothing of the call runs any more: others may have its places."""
         if job.place is not None:
-            del self._places[job.place.caller]
             seconds = time.monotonic() - job.placed_at
             self.store.give_back(job.place, seconds).add_done_callback(ignored)
             job.place = None
 
-    def places(self) -> Sequence[Place]:
-        """What calls have now. For any thread."""
-        return list(self._places.values())
 
-
-def held_back(job: Job, reserved: Reserved, why: str = "") -> Reading:
-    """The result of a call that rests for a limit: it did not run, and comes back at its moment."""
-    job.limited = reserved.words
-    words = f"{job.request.tool} waits for {reserved.words}{why}"
-    seconds = reserved.seconds
-    return refused(ErrorType.RATE_LIMIT, words, again=True, retry_after=seconds, no_effect=True)
+def held_back(job: Job, seconds: float, words: str, why: str = "") -> RefusedError:
+    """A call rests for a limit: it does not run, and comes back at its moment."""
+    job.limited = words
+    words = f"{job.request.tool} waits for {words}{why}"
+    return RefusedError(failed(ErrorType.RATE_LIMIT, words, retry_after=seconds))
 
 
 def ignored(reply: "asyncio.Future[Any]") -> None:

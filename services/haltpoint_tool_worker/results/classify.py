@@ -14,10 +14,10 @@ import errno
 import re
 import traceback
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from msgspec import structs
 from pydantic import ValidationError
 
 from haltpoint.chain.model.canonical import spelt_out
@@ -26,7 +26,8 @@ from haltpoint.contracts.results import ErrorInfo, ErrorType
 from haltpoint.runtime.config.faults import in_words_of_json
 from haltpoint.runtime.observability import logs
 from haltpoint.tools import MalformedResultError, Tool, ToolError
-from haltpoint_tool_worker.results.failures import Cause, Failure, fault_of, malformed, reported
+from haltpoint_tool_worker.results.failures import as_text
+from haltpoint_tool_worker.results.reading import Cause, Reading, failed, malformed, of_fault
 from haltpoint_tool_worker.results.redaction import clean, in_one_line
 
 _WORDS: Final = 500
@@ -51,40 +52,42 @@ _STATUSES: Final = {
 }
 _REFUSED: Final = (ErrorType.VALIDATION, "was refused", Cause.NO_EFFECT)
 _FAILED: Final = (ErrorType.SERVER, "failed on the server", Cause.BROKEN)
-_ORDER: Final = list(Cause)
+_ORDER: Final[list[Cause | None]] = list(Cause)
+_SAID: Final = ("suggestion", "recoverable", "invalid_fields", "retry_after", "no_effect")
+"""What a tool may say of its error, beside type and message."""
 _STACK: Final = 20_000
 """Characters of a stack in the log."""
 
 _log = logs.get(__name__)
 
 
-def classify(error: BaseException, no_effect: tuple[type[BaseException], ...] = ()) -> Failure:
+def classify(error: BaseException, no_effect: tuple[type[BaseException], ...] = ()) -> Reading:
     """What is known of an exception, and what the model may read of it. `no_effect`: those declared
     to have none.
 
     Of a group it is what leaves most open. Never raises, whatever the exception's own code does.
     """
     try:
-        failures = [_classify(leaf, no_effect) for leaf in leaves(error)]
-        return max(failures, key=lambda failure: _ORDER.index(failure.cause))
+        readings = [_classify(leaf, no_effect) for leaf in leaves(error)]
+        return max(readings, key=lambda reading: _ORDER.index(reading.cause))
     except BaseException:  # noqa: BLE001 - the exception's own code failed
         return _undeclared(f"{name_of(type(error))} (it cannot be read)")
 
 
-def read_exception(tool: Tool, error: BaseException) -> Failure:
+def read_exception(tool: Tool, error: BaseException) -> Reading:
     """What an exception means; the log gets the stack of one that its author did not declare,
     without secrets.
 
     Never raises, whatever the exception's own code does.
     """
-    failure = classify(error, tool.no_effect)
+    reading = classify(error, tool.no_effect)
     place = _place(error, tool)
-    if failure.cause not in (Cause.NO_EFFECT, Cause.DECLARED):
-        words = failure.fault.message
+    if reading.cause not in (Cause.NO_EFFECT, Cause.DECLARED):
+        words = reading.fault.message
         _log.warning(
             f"tool {tool.spec.name} raised {words} ({place or tool.place})", stack=stack_of(error)
         )
-    return Failure(failure.fault, failure.cause, place)
+    return replace(reading, place=place)
 
 
 def stack_of(error: BaseException) -> str:
@@ -95,10 +98,10 @@ def stack_of(error: BaseException) -> str:
         return type(error).__name__
 
 
-def misfit(error: BaseException) -> Failure:
+def misfit(error: BaseException) -> Reading:
     """Why arguments do not fit the tool's parameters: it has not begun."""
     if isinstance(error, ValidationError):
-        return Failure(_invalid("the arguments do not fit", error), Cause.NO_EFFECT)
+        return _invalid("the arguments do not fit", error, Cause.NO_EFFECT)
     return classify(error)  # a validator of the tool's author failed
 
 
@@ -129,38 +132,49 @@ def name_of(cls: type) -> str:
     return str(type.__dict__["__name__"].__get__(cls))[:100]
 
 
-def _classify(error: BaseException, no_effect: tuple[type[BaseException], ...]) -> Failure:
+def _classify(error: BaseException, no_effect: tuple[type[BaseException], ...]) -> Reading:
     if isinstance(error, MalformedResultError):
         return malformed(f"the tool returned an invalid result: {_words(error)}")
-    failure = _by_kind(error)
+    reading = _by_kind(error)
     if not isinstance(error, no_effect):
-        return failure
-    fault = failure.fault
-    if fault.error_type is ErrorType.UNKNOWN:
-        fault = structs.replace(fault, recoverable=True)
-    return Failure(fault, Cause.NO_EFFECT)
+        return reading
+    is_unknown = reading.cause is Cause.UNDECLARED
+    fault = as_text(reading.fault) if is_unknown else reading.fault
+    return of_fault(fault, Cause.NO_EFFECT)
 
 
-def _by_kind(error: BaseException) -> Failure:
+def _by_kind(error: BaseException) -> Reading:
     if isinstance(error, ToolError):
         return reported(error.fault)
     if isinstance(error, ValidationError):
-        return Failure(_invalid("validation failed", error), Cause.UNDECLARED)
+        return _invalid("validation failed", error, Cause.UNDECLARED)
     status = _status(error)
     if status is not None:
         return _by_status(status, error)
     for cause in _causes(error):
         if _is_named(cause, _TIMED_OUT):
-            return Failure(fault_of(ErrorType.TIMEOUT, f"timed out: {_named(error)}"), Cause.BROKEN)
+            return failed(ErrorType.TIMEOUT, f"timed out: {_named(error)}", Cause.BROKEN)
         is_unreachable = isinstance(cause, OSError) and cause.errno in _UNREACHABLE
         if is_unreachable or _is_named(cause, _NO_CONNECTION):
             words = f"the connection failed: {_named(error)}"
-            return Failure(fault_of(ErrorType.SERVER, words), Cause.BROKEN)
+            return failed(ErrorType.SERVER, words, Cause.BROKEN)
     return _undeclared(_named(error))
 
 
-def _undeclared(words: str) -> Failure:
-    return Failure(fault_of(ErrorType.UNKNOWN, words), Cause.UNDECLARED)
+def _undeclared(words: str) -> Reading:
+    return failed(ErrorType.UNKNOWN, words, Cause.UNDECLARED)
+
+
+def reported(fault: ErrorInfo) -> Reading:
+    """What the tool itself says of a failure, as a ToolError or in a result; its fields may be
+    anything by now.
+    """
+    about = {name: getattr(fault, name) for name in _SAID}
+    unsure = fault.error_type in (ErrorType.TIMEOUT, ErrorType.SERVER, ErrorType.IN_DOUBT)
+    cause = Cause.BROKEN if unsure else Cause.DECLARED
+    if fault.no_effect:
+        cause = Cause.NO_EFFECT
+    return failed(fault.error_type, fault.message, cause, **about)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -179,11 +193,11 @@ def _is_named(error: BaseException, pattern: re.Pattern[str]) -> bool:
     return any(pattern.search(kind.__name__) for kind in type(error).__mro__)
 
 
-def _invalid(what: str, error: ValidationError) -> ErrorInfo:
+def _invalid(what: str, error: ValidationError, cause: Cause) -> Reading:
     problems = error.errors(include_input=False, include_url=False)
     fields = tuple(".".join(map(str, problem["loc"])) for problem in problems)
     words = f"{what}: {problems_of(error)}"
-    return fault_of(ErrorType.VALIDATION, words, invalid_fields=fields)
+    return failed(ErrorType.VALIDATION, words, cause, invalid_fields=fields)
 
 
 def _status(error: BaseException) -> int | None:
@@ -195,7 +209,7 @@ def _status(error: BaseException) -> int | None:
     return None
 
 
-def _by_status(status: int, error: BaseException) -> Failure:
+def _by_status(status: int, error: BaseException) -> Reading:
     known = _STATUSES.get(status, _REFUSED)
     kind, words, cause = _FAILED if status >= 500 else known
     words = f"the request {words} (HTTP {status})"
@@ -204,9 +218,9 @@ def _by_status(status: int, error: BaseException) -> Failure:
     if kind is ErrorType.VALIDATION:
         answer = _response_text(response)
         words = f"{words}: {answer}" if answer else words
-        return Failure(fault_of(kind, words, suggestion=OTHERWISE), cause)
+        return failed(kind, words, cause, suggestion=OTHERWISE)
     after = _retry_after(response) if kind is ErrorType.RATE_LIMIT else None
-    return Failure(fault_of(kind, words, retry_after=after), cause)
+    return failed(kind, words, cause, retry_after=after)
 
 
 def _response_text(response: object) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from haltpoint.chain.model.canonical import words_of
 from haltpoint.contracts.results import ErrorType, NextAction
-from haltpoint_tool_worker.results.failures import MESSAGE
+from haltpoint_tool_worker.results.reading import MESSAGE
 
 _KNOWN: Final = frozenset(
     ("success", "ok", "isError", "is_error", "requires_confirmation", "requiresConfirmation")

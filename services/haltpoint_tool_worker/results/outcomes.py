@@ -5,7 +5,7 @@ tool's fault.
 """
 
 from collections.abc import Mapping
-from dataclasses import is_dataclass
+from dataclasses import is_dataclass, replace
 from typing import Any, Final
 
 import msgspec
@@ -13,7 +13,6 @@ from msgspec import structs
 from pydantic import BaseModel, ValidationError
 
 from haltpoint.chain.model.schemas import result_faults
-from haltpoint.contracts.advice import A_BUG
 from haltpoint.contracts.base import MAX_RESULT
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.results import (
@@ -29,13 +28,26 @@ from haltpoint.runtime.observability import logs
 from haltpoint.runtime.streams.wire import too_deep
 from haltpoint.tools import MalformedResultError, Tool
 from haltpoint.tools.signature import WRAP
-from haltpoint_tool_worker.results.classify import name_of, problems_of, read_exception, stack_of
+from haltpoint_tool_worker.results.classify import (
+    name_of,
+    problems_of,
+    read_exception,
+    reported,
+    stack_of,
+)
 from haltpoint_tool_worker.results.data import json_of, with_data
-from haltpoint_tool_worker.results.failures import Cause, Failure, malformed, reported
 from haltpoint_tool_worker.results.older_style import in_older_style
-from haltpoint_tool_worker.results.reading import CONTINUE, Reading, read_failure, refused
+from haltpoint_tool_worker.results.reading import (
+    CONTINUE,
+    Cause,
+    Reading,
+    a_bug,
+    failed,
+    malformed,
+    of_fault,
+)
 from haltpoint_tool_worker.results.redaction import clean
-from haltpoint_tool_worker.running.runner import UNBLOCK, Raised, Stopped
+from haltpoint_tool_worker.running.runner import UNBLOCK, Ended, Raised, Returned, Stopped
 
 MAX_OUTCOME: Final = 64 * 1024
 """Bytes of an outcome: it travels in a message, beside arguments that hooks changed and the calls
@@ -49,23 +61,25 @@ _COMPLETE: Final = Outcome(success=True, next_action=NextAction.COMPLETE)
 _log = logs.get(__name__)
 
 
-def read_ended(ended: Raised | Stopped, tool: Tool, seconds: float) -> Reading | None:
-    """Why a call that had so many seconds has no result; None when it was stopped because another
-    worker has it.
+def read_ended(ended: Ended, tool: Tool, seconds: float) -> Reading | None:
+    """What a call gave that had so many seconds, or why nothing; None when it was stopped because
+    another worker has it.
     """
     name = tool.spec.name
     match ended:
+        case Returned(value):
+            return read_result(tool, value)
         case Raised(error):
-            return read_failure(read_exception(tool, error))
+            return read_exception(tool, error)
         case Stopped.CANCELLED:
             words = f"{name} was stopped: its chain was cancelled"
             fault = ErrorInfo(ErrorType.UNKNOWN, words)  # the tool did not fail: no advice
-            return read_failure(Failure(fault, Cause.BROKEN))
+            return of_fault(fault, Cause.BROKEN)
         case Stopped.BLOCKED:
-            return blocked(tool, seconds)
+            return blocked(f"{name} did not answer within {seconds:g} s: it")
         case Stopped.TIMED_OUT:
             words = f"{name} did not answer within {seconds:g} s"
-            return refused(ErrorType.TIMEOUT, words, cause=Cause.BROKEN)
+            return failed(ErrorType.TIMEOUT, words, Cause.BROKEN)
         case _:
             return None
 
@@ -87,20 +101,18 @@ def read_result(tool: Tool, raw: object) -> Reading:
             return _read_whole(tool, older, {})
         return with_data(tool.output, CONTINUE, raw)
     except MalformedResultError as error:
-        return read_failure(malformed(f"the tool {tool.name} returned {error}"))
+        return malformed(f"the tool {tool.name} returned {error}")
     except BaseException as error:  # noqa: BLE001 - the value's own code failed
         _log.warning("the result of a tool cannot be read", tool=tool.name, stack=stack_of(error))
         words = f"the result of {tool.name} cannot be read: {name_of(type(error))}"
-        return read_failure(malformed(words))
+        return malformed(words)
 
 
-def blocked(tool: Tool, seconds: float, culprit: str = "it") -> Reading:
-    """Why a call has no result whose tool, or a hook of it, kept the event loop from turning; it
-    does not run again (E2).
+def blocked(culprit: str) -> Reading:
+    """Why a call has no result that kept the event loop from turning; it does not run again
+    (E2).
     """
-    words = f"{tool.name} did not answer within {seconds:g} s: {culprit} {BLOCKS}"
-    cause = Cause.BLOCKED
-    return refused(ErrorType.TIMEOUT, words, cause=cause, suggestion=A_BUG, recoverable=False)
+    return a_bug(ErrorType.TIMEOUT, f"{culprit} {BLOCKS}", Cause.BLOCKED)
 
 
 def checked(tool: Tool, raw: ToolResult[Any] | Mapping[str, Any]) -> Outcome:
@@ -139,8 +151,7 @@ def _read_whole(tool: Tool, raw: ToolResult[Any] | Mapping[str, Any], data: obje
     outcome = checked(tool, raw)
     if outcome.error is not None:
         failure = reported(outcome.error)
-        outcome = structs.replace(outcome, error=failure.fault)
-        return Reading(outcome, failure=failure)
+        return replace(failure, outcome=structs.replace(outcome, error=failure.fault))
     return with_data(tool.output, outcome, data) if outcome.satisfies else Reading(outcome)
 
 

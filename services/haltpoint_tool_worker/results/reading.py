@@ -1,12 +1,29 @@
 """What a call gave, or why it gave nothing, before it is recorded."""
 
-from typing import Any, Final
+from enum import Enum
+from typing import Any, Final, cast
 
+from haltpoint.contracts.advice import A_BUG, BY_TYPE, OTHERWISE
 from haltpoint.contracts.base import value
-from haltpoint.contracts.results import DeedWords, ErrorType, NextAction, Outcome
-from haltpoint_tool_worker.results.failures import Cause, Failure, fault_of
+from haltpoint.contracts.results import DeedWords, ErrorInfo, ErrorType, NextAction, Outcome
+from haltpoint_tool_worker.results.redaction import clean
 
 CONTINUE: Final = Outcome(success=True, next_action=NextAction.CONTINUE)
+MESSAGE: Final = 1000
+"""Characters of a message, and of a suggestion."""
+
+
+class Cause(Enum):
+    """What is known of a failure, in the order of how much may have happened."""
+
+    NO_EFFECT = "it is declared that nothing happened: no_effect, HTTP 4xx"
+    DECLARED = "ToolError, or a result with an error, of another type than TIMEOUT and SERVER"
+    BROKEN = (
+        "TIMEOUT or SERVER: time limit, broken connection, HTTP 408 and 5xx, or the tool says so"
+    )
+    BLOCKED = "TIMEOUT of a call that blocked the event loop of its worker"
+    MALFORMED = "a result that contradicts itself or its schema (B1)"
+    UNDECLARED = "any other exception"
 
 
 @value
@@ -18,15 +35,25 @@ class Reading:
     truncated: bool = False
     whole: str = ""
     """The data before they were cut."""
-    failure: Failure | None = None
-    """Why there is no success."""
     deed: DeedWords | None = None
     """What the call did, once it is known to have succeeded."""
+    cause: Cause | None = None
+    """What is known of a failure, until it is judged what that means."""
+    place: str = ""
+    """Where in the tool's own code an exception was raised, `file:line`."""
+    again: bool = False
+    """The same call may run again."""
+
+    @property
+    def fault(self) -> ErrorInfo:
+        """What is wrong with a call that failed."""
+        return cast("ErrorInfo", self.outcome.error)
 
     @property
     def in_doubt(self) -> bool:
         """Whether its outcome is unknown."""
-        return self.failure is not None and self.failure.fault.error_type is ErrorType.IN_DOUBT
+        error = self.outcome.error
+        return error is not None and error.error_type is ErrorType.IN_DOUBT
 
 
 class RefusedError(Exception):
@@ -37,19 +64,49 @@ class RefusedError(Exception):
         self.reading = reading
 
 
-def read_failure(failure: Failure) -> Reading:
-    """What an exception or a refusal is recorded as."""
-    outcome = Outcome(success=False, next_action=NextAction.ERROR, error=failure.fault)
-    return Reading(outcome, failure=failure)
-
-
-def refused(
-    kind: ErrorType,
-    words: str,
-    *,
-    cause: Cause = Cause.NO_EFFECT,
-    again: bool = False,
-    **about: Any,
+def failed(
+    kind: ErrorType, words: str, cause: Cause | None = Cause.NO_EFFECT, **about: Any
 ) -> Reading:
-    """The result of a call that failed so: where nothing else is said, nothing has happened."""
-    return read_failure(Failure(fault_of(kind, words, **about), cause, again=again))
+    """A call that failed so: where nothing else is said, nothing has happened. Without a cause it
+    is recorded as it is.
+    """
+    return of_fault(fault_of(kind, words, **about), cause)
+
+
+def of_fault(fault: ErrorInfo, cause: Cause | None) -> Reading:
+    """A call that failed with this error."""
+    outcome = Outcome(success=False, next_action=NextAction.ERROR, error=fault)
+    return Reading(outcome, cause=cause)
+
+
+def a_bug(kind: ErrorType, words: str, cause: Cause) -> Reading:
+    """A failure that will come again until the tool's author corrects its code."""
+    return failed(kind, words, cause, suggestion=A_BUG, recoverable=False)
+
+
+def malformed(words: str) -> Reading:
+    """A result that is not passed on (B1)."""
+    return a_bug(ErrorType.SERVER, words, Cause.MALFORMED)
+
+
+def fault_of(
+    kind: ErrorType,
+    message: str,
+    *,
+    suggestion: str | None = None,
+    invalid_fields: tuple[str, ...] = (),
+    **about: Any,
+) -> ErrorInfo:
+    """A fault with clean words, and a suggestion in any case; `recoverable` follows the type when
+    it is not given.
+    """
+    advice = BY_TYPE[kind]
+    if kind is ErrorType.UNKNOWN and about.get("recoverable"):
+        advice = OTHERWISE
+    return ErrorInfo(
+        error_type=kind,
+        message=clean(message, MESSAGE) or kind.value,
+        suggestion=clean(suggestion, MESSAGE) if suggestion else advice,
+        invalid_fields=tuple(clean(name, 200) for name in invalid_fields[:50]),
+        **about,
+    )

@@ -10,13 +10,14 @@ from opentelemetry.trace import Span
 
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.commands import ToolRequested
-from haltpoint.contracts.results import HookRecord
+from haltpoint.contracts.results import HookRecord, HookVerdict
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.store.limits.effects import OwnEffect
 from haltpoint.runtime.store.limits.reserving import Place
-from haltpoint.runtime.store.receipts import Finished, Lease
+from haltpoint.runtime.store.receipts import Claimed, ClaimStatus, Finished, Lease
 from haltpoint.runtime.streams.topology import EntryRef
-from haltpoint_tool_worker.running.runner import Ended, Run, Runnable, Stopped
+from haltpoint.tools import Tool
+from haltpoint_tool_worker.running.runner import Ended, Run, Runnable, Stopped, begin
 
 
 class Job(Struct, eq=False):
@@ -31,12 +32,10 @@ class Job(Struct, eq=False):
     """When its lease was renewed last, or earlier."""
     begun: bool = False
     """A worker may have started it before."""
-    repeatable: bool = False
-    """Both the plan and the tool say that it may run again."""
-    epoch: int = 0
-    """That of our claim; 0 until it is claimed."""
-    token: str = ""
-    """That of our claim."""
+    tool: Tool | None = None
+    """What it calls, if it is offered here."""
+    claimed: Claimed = Claimed(ClaimStatus.GO, 0)
+    """Our claim; of epoch 0 until there is one."""
     claiming: bool = False
     """The epoch may be another one already."""
     over: Stopped | None = None
@@ -47,8 +46,6 @@ class Job(Struct, eq=False):
     """What the hooks around it said."""
     call: Any = None
     """The ToolCall of admission, as its hooks have left it; None before it is one."""
-    called: bool = False
-    """Its tool was called."""
     if_blocked: Callable[[], Finished] | None = None
     """Makes what is recorded when it blocks the event loop for good; None before it has begun and
     when it has ended.
@@ -58,8 +55,6 @@ class Job(Struct, eq=False):
     """When our work on it began."""
     limited: str = ""
     """The limit that holds it back."""
-    recalled: str = ""
-    """Its receipt, when it has run already and the server had lost that (R10)."""
     place: Place | None = None
     """What it has of limits."""
     placed_at: float = 0.0
@@ -75,6 +70,17 @@ class Job(Struct, eq=False):
         return self.request.deadline / 1000 - time.time()
 
     @property
+    def repeatable(self) -> bool:
+        """Whether both the plan and the tool say that it may run again."""
+        is_tools = self.tool is not None and self.tool.spec.repeatable
+        return is_tools and self.request.repeatable
+
+    @property
+    def called(self) -> bool:
+        """Whether its tool was called."""
+        return any(run.what is self.tool for run in list(self.runs))
+
+    @property
     def lost(self) -> bool:
         """Whether it is not ours any more."""
         return self.over is Stopped.LOST
@@ -82,7 +88,7 @@ class Job(Struct, eq=False):
     @property
     def lease(self) -> Lease:
         """As a heartbeat names it."""
-        return Lease(self.ref, self.request.action_id, self.epoch)
+        return Lease(self.ref, self.request.action_id, self.claimed.epoch)
 
     @property
     def doing(self) -> str:
@@ -95,23 +101,32 @@ class Job(Struct, eq=False):
     def is_in(self, task: "asyncio.Task[Any] | None") -> bool:
         """Whether a coroutine of it runs in this task. For any thread."""
         return task is not None and any(
-            run.task is task and not run.gone for run in list(self.runs)
+            run.inside is task and not run.gone for run in list(self.runs)
         )
+
+    @property
+    def seconds(self) -> float:
+        """What that which runs may take."""
+        return self.runs[-1].seconds if self.runs else 0.0
+
+    def note(self, name: str, verdict: HookVerdict, took: int = 0) -> None:
+        """Record what a hook around it has said."""
+        self.records.append(HookRecord(name=name, verdict=verdict, duration_ms=took))
 
     def ids(self) -> dict[str, str]:
         """What the lines of the log are about."""
         action = self.request.action_id
         return logs.ids(chain=chain_of(action), action=action, trace=self.trace)
 
-    async def run(self, what: Runnable, arguments: dict[str, Any], seconds: float) -> Ended:
+    async def run(self, what: Runnable, seconds: float, /, *arguments: Any, **named: Any) -> Ended:
         """Run its tool, or a function beside it, for so many seconds if there are as many."""
-        loop = asyncio.get_running_loop()
-        limit = max(0.0, min(seconds, self.time_left))
-        run = Run(what, loop.create_future(), loop.time() + limit)
-        self.runs.append(run)
         if self.over is not None:
-            run.stop(self.over)
-        return await run.result(arguments)
+            return self.over
+        limit = max(0.0, min(seconds, self.time_left))
+        halted = asyncio.get_running_loop().create_future()
+        run = Run(what, limit, begin(what, *arguments, **named), halted)
+        self.runs.append(run)
+        return await run.result()
 
     def stopped(self) -> bool:
         """Whether the result of what runs is of no use any more. For any thread."""

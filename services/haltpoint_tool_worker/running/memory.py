@@ -3,6 +3,7 @@
 """
 
 from collections import OrderedDict
+from dataclasses import replace
 from typing import Final
 
 from msgspec import Struct
@@ -25,12 +26,11 @@ class _Call(Struct):
     """A call that was started, and how it ended, as far as that is remembered."""
 
     partition: int
-    attempt: int
-    token: str
-    digest: str
-    effect: str = ""
-    """The digest of the effect that it has reserved (E6)."""
-    finished: Finished | None = None
+    recalled: Recalled
+    effect: str
+    """The digest of the effect that it has reserved and may have had (E6)."""
+    says: str | None = None
+    """The line of its deed."""
 
 
 class Memory:
@@ -39,13 +39,13 @@ class Memory:
     def __init__(self) -> None:
         self._calls: OrderedDict[str, _Call] = OrderedDict()
 
-    def began(self, job: Job, token: str) -> None:
+    def began(self, job: Job) -> None:
         """A claim lets this call run."""
         request = job.request
         digest = call_digest(request.tool, job.arguments)
+        recalled = Recalled(request.action_id, request.attempt, digest, job.claimed.token)
         effect = job.effect.digest if job.effect is not None else ""
-        call = _Call(job.ref.partition, request.attempt, token, digest, effect)
-        self._calls[request.action_id] = call
+        self._calls[request.action_id] = _Call(job.ref.partition, recalled, effect)
         self._calls.move_to_end(request.action_id)
         if len(self._calls) > MOST:
             self._calls.popitem(last=False)
@@ -57,34 +57,27 @@ class Memory:
         call = self._calls.get(finished.action_id)
         error = finished.outcome.error
         in_doubt = error is not None and error.error_type is ErrorType.IN_DOUBT
-        if call is None or call.attempt != finished.attempt or in_doubt:
+        if call is None or in_doubt or call.recalled.attempt != finished.attempt:
             return
-        if len(finished.data) <= LARGEST:
-            call.finished = finished
+        if len(finished.data) > LARGEST:
+            return
+        recorded = recorded_outcome(finished)
+        receipt = Receipt(Kind.RECEIPT, encode(recorded).decode(), finished.data)
+        call.recalled = replace(call.recalled, receipt=receipt.text)
+        deed = recorded.metadata.deed
+        if deed is not None:
+            call.says = deed.says
+        elif standing_of_outcome(recorded, deed, tried_before=False) is Standing.FREE:
+            call.effect = ""
 
     def of(self, partition: int) -> list[Recalled]:
         """What is remembered of a partition."""
-        recalled: list[Recalled] = []
-        for action, call in self._calls.items():
-            if call.partition != partition:
-                continue
-            receipt = ""
-            if call.finished is not None:
-                outcome = encode(recorded_outcome(call.finished)).decode()
-                receipt = Receipt(Kind.RECEIPT, outcome, call.finished.data).text
-            recalled.append(Recalled(action, call.attempt, call.digest, call.token, receipt))
-        return recalled
+        calls = self._calls.values()
+        return [call.recalled for call in calls if call.partition == partition]
 
     def effects(self) -> list[tuple[str, str, str | None]]:
         """Effects that happen once and may have: digest, action, and the line of the deed if it is
         known.
         """
-        effects: list[tuple[str, str, str | None]] = []
-        for action, call in self._calls.items():
-            finished, deed, standing = call.finished, None, Standing.UNDER_WAY
-            if finished is not None:
-                deed = None if finished.metadata is None else finished.metadata.deed
-                standing = standing_of_outcome(finished.outcome, deed, tried_before=False)
-            if call.effect and standing is not Standing.FREE:
-                effects.append((call.effect, action, None if deed is None else deed.says))
-        return effects
+        effects = [(call.effect, action, call.says) for action, call in self._calls.items()]
+        return [known for known in effects if known[0]]

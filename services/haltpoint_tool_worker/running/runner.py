@@ -10,7 +10,6 @@ loop cannot be stopped (`loop_watch`); what it returns after its time comes too 
 import asyncio
 import threading
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from contextvars import copy_context
 from enum import Enum
@@ -33,9 +32,10 @@ _JITTER: Final = 0.05
 
 
 class Returned(Struct, frozen=True):
-    """The tool's own return value, unread."""
+    """The tool's own return value, unread, and when it came."""
 
     value: object
+    at: float = field(default_factory=time.monotonic)
 
 
 class Raised(Struct, frozen=True):
@@ -53,7 +53,8 @@ class Stopped(Enum):
     LOST = "lost"
 
 
-Ended = Returned | Raised | Stopped
+Answer = Returned | Raised
+Ended = Answer | Stopped
 
 
 Runnable = Tool | Hook | Callback
@@ -61,100 +62,93 @@ Runnable = Tool | Hook | Callback
 
 
 class Run(Struct, eq=False):
-    """One tool under way, in `task` or in a thread."""
+    """One tool under way."""
 
     what: Runnable
-    ended: "asyncio.Future[Ended]"
-    """How it ended, or why it is left behind."""
-    until: float
-    """When its time is over, by the clock of the event loop."""
+    seconds: float
+    """What it may take."""
+    inside: "asyncio.Future[Answer]"
+    """The task or the thread in which it runs, also when it is left behind."""
+    halted: "asyncio.Future[Stopped]"
+    """Why it is waited for no longer than a moment."""
     began: float = field(default_factory=time.monotonic)
-    task: "asyncio.Task[None] | None" = None
-    stopped: Stopped | None = None
-    late: bool = False
-    """It returned after its time, unstopped."""
     blocked: bool = False
     """It has kept the event loop from turning."""
-    gone: bool = False
-    """Nothing of it runs any more."""
-    when_gone: Callable[[], None] | None = None
 
-    async def result(self, arguments: dict[str, Any]) -> Ended:
-        """Call it beside us; how it ended. Returns when its time is over and a moment, or when it
-        is stopped. Never raises what it raises.
-        """
-        what, loop = self.what, asyncio.get_running_loop()
-        if self.ended.done():
-            self.gone = True
-        elif what.is_async:
-            self.task = loop.create_task(self._await(arguments))
-            self.task.add_done_callback(self._end_if_cancelled)
-        else:
-            inside = partial(copy_context().run, self._call, arguments, loop)
-            # A daemon: one that never ends does not keep the process alive.
-            threading.Thread(target=inside, name=what.name, daemon=True).start()
-        timer = loop.call_at(self.until, self.stop, Stopped.TIMED_OUT)
-        try:
-            return await self.ended
-        finally:
-            timer.cancel()
+    @property
+    def gone(self) -> bool:
+        """Whether nothing of it runs any more."""
+        return self.inside.done()
+
+    @property
+    def stopped(self) -> Stopped | None:
+        """Why its result is of no use any more. For any thread."""
+        return self.halted.result() if self.halted.done() else None
 
     def stop(self, why: Stopped) -> None:
-        """Wait for it no longer than a moment. A thread cannot be cancelled: it has that moment
-        when its chain was cancelled, which its context says.
+        """Wait for it no longer than a moment."""
+        if not self.halted.done():
+            self.halted.set_result(why)
+
+    async def result(self) -> Ended:
+        """How it ended. Returns when its time is over and a moment, or when it is stopped.
+
+        A thread cannot be cancelled: it has that moment when its chain was cancelled, which its
+        context says.
         """
-        if self.ended.done() or self.stopped is not None:
-            return
-        self.stopped = why
-        if self.task is not None:
-            self.task.cancel()
-        elif why is not Stopped.CANCELLED:
-            self._leave()
-            return
-        asyncio.get_running_loop().call_later(GRACE, self._leave)
+        inside = self.inside
+        either: set[asyncio.Future[Any]] = {inside, self.halted}
+        await asyncio.wait(either, timeout=self.seconds, return_when=asyncio.FIRST_COMPLETED)
+        if not inside.done():
+            self.stop(Stopped.TIMED_OUT)
+            if isinstance(inside, asyncio.Task):
+                inside.cancel()
+            if self.what.is_async or self.stopped is Stopped.CANCELLED:
+                await asyncio.wait({inside}, timeout=GRACE)
+        if not inside.done() or inside.cancelled():  # it may be cancelled before it begins
+            return self.halted.result()
+        answer = inside.result()
+        why = self.stopped
+        if why is Stopped.LOST or isinstance(answer, Raised):
+            return why or answer
+        is_late = answer.at > self.began + self.seconds + _JITTER
+        if is_late and why is None and self.what.is_async:  # the loop did not turn to stop it
+            return Stopped.BLOCKED if self.blocked else Stopped.TIMED_OUT
+        return answer
 
-    def finish(self, answer: Returned | Raised) -> None:
-        """It has ended with this answer, which may count no more."""
-        self.gone = True
-        if self.when_gone is not None:
-            self.when_gone()
-        ended: Ended = answer
-        if self.late:
-            ended = Stopped.BLOCKED if self.blocked else Stopped.TIMED_OUT
-        elif self.stopped is Stopped.LOST or isinstance(answer, Raised):
-            ended = self.stopped or answer
-        if not self.ended.done():
-            self.ended.set_result(ended)
 
-    def _leave(self) -> None:
-        if self.stopped is not None and not self.ended.done():
-            self.ended.set_result(self.stopped)
+def begin(what: Runnable, *arguments: Any, **named: Any) -> "asyncio.Future[Answer]":
+    """Call it beside us. Never raises what it raises."""
+    call = partial(what.function, *arguments, **named)
+    loop = asyncio.get_running_loop()
+    if what.is_async:
+        return loop.create_task(_await(call))
+    ended: asyncio.Future[Answer] = loop.create_future()
 
-    async def _await(self, arguments: dict[str, Any]) -> None:
-        try:
-            answer: Returned | Raised = Returned(await self.what.function(**arguments))
-            # The loop did not turn, or it would have been stopped.
-            is_over = asyncio.get_running_loop().time() > self.until + _JITTER
-            self.late = is_over and self.stopped is None
-        except BaseException as error:  # noqa: BLE001 - a tool's SystemExit must not end the worker
-            answer = Raised(error)
-        self.finish(answer)
-
-    def _end_if_cancelled(self, task: "asyncio.Task[None]") -> None:
-        """A task may be cancelled before it begins."""
-        if task.cancelled():
-            self.finish(Raised(asyncio.CancelledError()))
-
-    def _call(self, arguments: dict[str, Any], loop: asyncio.AbstractEventLoop) -> None:
-        try:
-            value = self.what.function(**arguments)
-            answer: Returned | Raised = Returned(value)
-            if iscoroutine(value):
-                value.close()
-                answer = Raised(
-                    MalformedResultError("it returned a coroutine: declare it with async def")
-                )
-        except BaseException as error:  # noqa: BLE001 - it has to reach the event loop
-            answer = Raised(error)
+    def inside() -> None:
+        answer = _call(call)
         with suppress(RuntimeError):  # the loop is closed: the worker has ended before its tool
-            loop.call_soon_threadsafe(self.finish, answer)
+            loop.call_soon_threadsafe(ended.set_result, answer)
+
+    # A daemon: one that never ends does not keep the process alive.
+    run = copy_context().run
+    threading.Thread(target=run, args=(inside,), name=what.name, daemon=True).start()
+    return ended
+
+
+async def _await(call: "partial[Any]") -> Answer:
+    try:
+        return Returned(await call())
+    except BaseException as error:  # noqa: BLE001 - a tool's SystemExit must not end the worker
+        return Raised(error)
+
+
+def _call(call: "partial[Any]") -> Answer:
+    try:
+        value = call()
+        if not iscoroutine(value):
+            return Returned(value)
+        value.close()
+        raise MalformedResultError("it returned a coroutine: declare it with async def")
+    except BaseException as error:  # noqa: BLE001 - it has to reach the event loop
+        return Raised(error)

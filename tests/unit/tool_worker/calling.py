@@ -83,7 +83,7 @@ class Call:
         }
         request = ToolRequested.Data(tool=name, deadline=deadline, **{**given, **order})
         ref = EntryRef.of("hp:{0}:tools:default", "1-0")
-        self.job = Job(ref, request, arguments, None, 1, time.monotonic(), begun)
+        self.job = Job(ref, request, arguments, None, 1, time.monotonic(), begun, found)
         self.paper = paper or Paper()
         self.pipeline = Pipeline(
             registry,

@@ -24,7 +24,7 @@ from haltpoint.contracts.doors import door
 from haltpoint.contracts.results import ErrorInfo
 from haltpoint.tools import MalformedResultError, ToolError
 from haltpoint_tool_worker.results.classify import classify
-from haltpoint_tool_worker.results.failures import Cause
+from haltpoint_tool_worker.results.reading import Cause
 from haltpoint_tool_worker.results.redaction import clean
 
 

@@ -15,7 +15,8 @@ import structlog
 from haltpoint import Ctx
 from haltpoint.contracts.results import ErrorInfo, ErrorType
 from haltpoint.tools import DeclarationError, Tool, ToolError, register
-from haltpoint_tool_worker.results.failures import TABLE, Cause, Effects, Verdict
+from haltpoint_tool_worker.results.failures import TABLE, Effects, Verdict
+from haltpoint_tool_worker.results.reading import Cause
 from tests.unit.tool_worker import hostile
 from tests.unit.tool_worker.calling import fault_of, receipt_of
 from tests.unit.tool_worker.test_classify import http_error

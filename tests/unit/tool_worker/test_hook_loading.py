@@ -71,8 +71,7 @@ def test_h4_hooks_are_listed_with_the_tools_in_the_order_in_which_they_run(modul
     last = "made_tools:from_the_module"
     assert hooks["look"] == (last,)
     assert hooks["send"] == ("made_hooks:Rules.minus_seven", "made_hooks:seven", last)
-    found = registry.hooks["send"]
-    (first, _), (last_hook,) = found.pre, found.post
+    first, _, last_hook = registry.hooks["send"]
     assert (first.security, first.timeout, first.is_async) == (True, 0.05, False)
     assert last_hook.moment is Moment.POST
 

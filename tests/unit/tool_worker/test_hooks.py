@@ -20,7 +20,6 @@ from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
 from haltpoint.contracts.results import ErrorType, Metadata, NextAction, Outcome, Target
 from haltpoint.runtime.store.receipts import Finished
 from haltpoint.tools.hooks import Hook, hook_of
-from haltpoint_tool_worker.hooks import approvals
 from haltpoint_tool_worker.registry import Registry
 from tests.unit.tool_worker.calling import Call, Paper, fault_of, question_of, tool_in
 from tests.unit.tool_worker.hostile import RAISED, Exits, Liar
@@ -164,7 +163,7 @@ async def run_call(
         found = tool_in(one)
         registry.add(found)
     ordered = sorted(map(declared, hooks), key=lambda each: (each.order, each.name))
-    registry.prepare([*ordered, *approvals(rules)])
+    registry.prepare(ordered, rules=rules)
     call = Call(
         registry,
         name,

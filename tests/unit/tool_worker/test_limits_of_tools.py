@@ -74,7 +74,6 @@ async def test_e6_a_call_takes_its_places_and_gives_them_back() -> None:
     finished = await run_call(limits, LIMITED)
     assert finished.outcome.success
     assert paper.told == ["reserve send c.s.1 acme", "give back send:at_once:4"]
-    assert limits.places() == []
 
 
 async def test_e6_a_limited_call_rests_until_its_moment_and_does_not_run() -> None:

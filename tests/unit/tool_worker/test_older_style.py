@@ -15,9 +15,8 @@ from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.approvals import Approval, digest_of
 from haltpoint.contracts.results import ErrorInfo, Outcome
 from haltpoint.tools import Tool, register
-from haltpoint_tool_worker.results.failures import Cause
 from haltpoint_tool_worker.results.outcomes import read_result
-from haltpoint_tool_worker.results.reading import Reading
+from haltpoint_tool_worker.results.reading import Cause, Reading
 from tests.unit.tool_worker.calling import question_of, receipt_of
 
 SURE = {
@@ -69,8 +68,7 @@ def test_b7_a_result_that_says_it_failed_is_an_error_and_no_doubt(
         if {"error", "message"} & result.keys()
         else "the tool reported a failure without a reason"
     )
-    assert reading.failure is not None
-    assert reading.failure.cause is Cause.DECLARED
+    assert reading.cause is Cause.DECLARED
 
 
 @pytest.mark.parametrize("tool", UNTYPED)

@@ -25,9 +25,8 @@ from haltpoint.contracts.results import Outcome, ToolResult
 from haltpoint.runtime.streams import wire
 from haltpoint.runtime.streams.wire import encode, too_deep
 from haltpoint.tools import Ctx, Option, Target, Tool, register
-from haltpoint_tool_worker.results.failures import Cause
 from haltpoint_tool_worker.results.outcomes import read_result
-from haltpoint_tool_worker.results.reading import Reading
+from haltpoint_tool_worker.results.reading import Cause, Reading
 from tests.unit.tool_worker import hostile
 
 
@@ -58,7 +57,7 @@ WORD = giving(str)
 
 
 def data_of(reading: Reading) -> Any:
-    assert reading.failure is None, reading.failure
+    assert reading.cause is None, reading.outcome
     return json.loads(reading.data)
 
 
@@ -186,13 +185,12 @@ def test_a_question_is_kept_with_values_that_fit_the_result(
 @pytest.mark.parametrize("what", hostile.INCOHERENT)
 def test_a_result_that_contradicts_itself_is_the_tools_fault(what: str) -> None:
     reading = read_result(ANYTHING, hostile.INCOHERENT[what]())
-    assert reading.failure is not None
-    assert reading.failure.cause is Cause.MALFORMED
-    assert (reading.failure.fault.error_type, reading.failure.fault.recoverable) == (
+    assert reading.cause is Cause.MALFORMED
+    assert (reading.fault.error_type, reading.fault.recoverable) == (
         "SERVER",
         False,
     )
-    assert "act" in reading.failure.fault.message, "it names the tool"
+    assert "act" in reading.fault.message, "it names the tool"
 
 
 @pytest.mark.parametrize(
@@ -207,8 +205,7 @@ def test_a_result_that_contradicts_itself_is_the_tools_fault(what: str) -> None:
 )
 def test_data_that_does_not_fit_the_schema_is_the_tools_fault(tool: Tool, value: object) -> None:
     reading = read_result(tool, value)
-    assert reading.failure is not None
-    assert reading.failure.cause is Cause.MALFORMED
+    assert reading.cause is Cause.MALFORMED
 
 
 class Text(str):

@@ -9,8 +9,7 @@ import pytest
 from haltpoint.runtime.streams.wire import encode
 from haltpoint.tools import MalformedResultError, Tool, register
 from haltpoint_tool_worker.results.classify import classify
-from haltpoint_tool_worker.results.reading import read_failure
-from haltpoint_tool_worker.running.runner import Raised, Returned, Run, Stopped
+from haltpoint_tool_worker.running.runner import Raised, Returned, Run, Stopped, begin
 from tests.unit.tool_worker import hostile
 from tests.unit.tool_worker.calling import fault_of
 
@@ -19,9 +18,9 @@ async def run(
     what: Tool, seconds: float, started: Callable[[Run], object] = bool
 ) -> Returned | Raised | Stopped:
     loop = asyncio.get_running_loop()
-    begun = Run(what, loop.create_future(), loop.time() + seconds)
+    begun = Run(what, seconds, begin(what), loop.create_future())
     started(begun)
-    return await begun.result({})
+    return await begun.result()
 
 
 def raising(make: Callable[[], BaseException], *, is_async: bool) -> Tool:
@@ -41,7 +40,7 @@ async def test_whatever_a_tool_raises_is_a_value_and_a_typed_error(
 ) -> None:
     ended = await run(raising(hostile.RAISED[what], is_async=is_async), 5)
     assert isinstance(ended, Raised)
-    reading = read_failure(classify(ended.error))
+    reading = classify(ended.error)
     assert fault_of(reading).error_type.value == "UNKNOWN"
     assert len(encode(reading.outcome)) < 3000
 
@@ -61,7 +60,7 @@ async def test_a_thread_that_takes_too_long_is_left_behind_and_its_end_is_known(
     assert ended is Stopped.TIMED_OUT
     assert not runs[0].gone
     gone = asyncio.Event()
-    runs[0].when_gone = gone.set
+    runs[0].inside.add_done_callback(lambda _: gone.set())
     gate.set()
     await gone.wait()
     assert runs[0].gone
