@@ -113,11 +113,7 @@ async def _end_if_stuck(here: Service, slots: Slots, handlers: Handlers) -> None
     left_over = len(handlers.left_over)
     holds = [lease.action_id for lease in handlers.leases()]
     here.about.update(left_over=left_over, holds=holds)
-    seconds = slots.stuck_for(left_over)
-    if seconds == 0:
-        words = "calls that do not end hold the slots of this worker"
-        _log.warning(words, code="HP-036", held=slots.held)
-    if seconds is not None and seconds > here.settings.lease:
+    if slots.stuck_for(left_over) > here.settings.lease:
         here.fail(
             HaltpointError(
                 "HP-036",

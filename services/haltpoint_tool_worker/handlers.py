@@ -16,12 +16,17 @@ from redis.exceptions import RedisError
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.commands import ToolRequested
-from haltpoint.contracts.results import Metadata
 from haltpoint.contracts.views.chains import ProgressView
 from haltpoint.runtime.observability import conventions, logs, metrics, telemetry
 from haltpoint.runtime.store.dead_letters import About, DeadAction, DeadLetters, loss_of
 from haltpoint.runtime.store.limits.reserving import Place
-from haltpoint.runtime.store.receipts import Completion, Finished, Lease, ReceiptStore
+from haltpoint.runtime.store.receipts import (
+    Completion,
+    Finished,
+    Lease,
+    ReceiptStore,
+    recorded_outcome,
+)
 from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint.runtime.streams.delivery import Entry
 from haltpoint.runtime.streams.tasks import ended
@@ -133,7 +138,7 @@ class Handlers:
         """
         held = self._held()
         inside = [job for job in held if job.is_in(task)]
-        return inside or [job for job in held if job.if_blocked is not None]
+        return inside or [job for job in held if job.working]
 
     def places(self) -> Sequence[Place]:
         """What calls have of limits. For any thread."""
@@ -206,7 +211,7 @@ class Handlers:
         lost. A worker that ends gives up after one long attempt: the action is then taken over, as
         if it had died.
         """
-        job.if_blocked = None
+        job.working = False
         if finished is not None:
             self.pipeline.memory.ended(finished)
         while finished is not None and not job.lost:
@@ -228,11 +233,10 @@ class Handlers:
         if status is not Completion.RECORDED:
             _log.info("a late result was ignored", status=status.value)
         else:
-            if job.effect is not None:
-                self.pipeline.effects.settle(job, finished)
+            self.pipeline.effects.settle(job, finished)
             # A tool that is not ours has no name: an order may name anything.
             tool = "?" if job.tool is None else job.tool.name
-            took = finished.metadata.duration_ms if finished.metadata else 0
+            took = recorded_outcome(finished).metadata.duration_ms
             metrics.observe_action(tool, error_type or outcome.next_action, took / 1000)
             sent, _, _ = job.ref.entry.partition("-")
             metrics.DISPATCH_LAG.observe(max(0, job.began_ms - int(sent)) / 1000)
@@ -249,8 +253,7 @@ class Handlers:
         running = next((run for run in job.runs if not run.gone), None)
         if running is None:
             self.left_over.discard(job)
-            if job.place is not None:
-                self.pipeline.limits.leave(job)
+            self.pipeline.limits.leave(job)
             self.slots.end()
             return
         ref = job.ref
@@ -304,7 +307,7 @@ class Handlers:
 
 def log_action(job: Job, finished: Finished) -> None:
     """Write how an action ended; arguments and data are in the action log of the chain."""
-    error, metadata = finished.outcome.error, finished.metadata or Metadata()
+    error, metadata = finished.outcome.error, recorded_outcome(finished).metadata
     line: JsonObject = {
         "tool": job.request.tool,
         "position": job.request.position,

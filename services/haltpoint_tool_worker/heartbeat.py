@@ -19,7 +19,6 @@ from haltpoint.runtime.store.limits.reserving import LimitStore
 from haltpoint.runtime.store.receipts import Lease, ReceiptStore, by_partition
 from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint.runtime.streams.connection import AutoPipeline, connect
-from haltpoint.runtime.streams.refused import RefusedForNow
 from haltpoint.runtime.streams.tasks import side_by_side
 from haltpoint_tool_worker.handlers import Handlers
 from haltpoint_tool_worker.running.loop_watch import EVERY, LoopWatch
@@ -77,22 +76,18 @@ class Heartbeat:
             while not self._stop.wait(max(0.0, min(EVERY, due - time.monotonic()))):
                 try:
                     await self._end_if_blocked(receipt_store, watch)
-                    if time.monotonic() >= due:
-                        due = time.monotonic() + here.settings.heartbeat
-                        hear = partial(self.handlers.renewed, time.monotonic())
-                        keep = partial(self._ask, receipt_store.heartbeat, hear)
-                        await self._apart(map(keep, by_partition(self.handlers.leases())))
+                    now = time.monotonic()
+                    if now >= due:
+                        due = now + here.settings.heartbeat
+                        hear = partial(self.handlers.renewed, now)
+                        await self._ask(receipt_store.heartbeat, hear, self.handlers.leases())
                         await self._apart([limit_store.renew(self.handlers.places())])
-                    if time.monotonic() >= look:
-                        look = time.monotonic() + _LOOK
-                        since = time.monotonic() - _LOOK
-                        look_at = partial(self._ask, receipt_store.cancelled, self.handlers.cancel)
-                        running = by_partition(self.handlers.running_since(since))
-                        await self._apart(map(look_at, running))
+                    if now >= look:
+                        look = now + _LOOK
+                        running = self.handlers.running_since(now - _LOOK)
+                        await self._ask(receipt_store.cancelled, self.handlers.cancel, running)
                 except UNREACHABLE as error:
-                    refused = isinstance(error, RefusedForNow)
-                    fault = "Redis refuses writes" if refused else "Redis is unreachable"
-                    _log.warning(f"{fault}; leases cannot be renewed", reason=str(error))
+                    _log.warning("leases cannot be renewed for now", reason=str(error))
                 except Exception:  # noqa: BLE001 - logged; without heartbeats all leases would be lost
                     _log.exception(
                         "a heartbeat failed; the next one tries again: report it if it repeats"
@@ -109,9 +104,9 @@ class Heartbeat:
         if blocked is None:
             return
         if len(blocked.suspects) == 1:
-            make_receipt = blocked.suspects[0].if_blocked
-            if make_receipt is not None:
-                await receipt_store.complete(make_receipt())
+            (job,) = blocked.suspects
+            if job.working:
+                await receipt_store.complete(self.handlers.pipeline.blocked(job))
         names = " or ".join(job.doing for job in blocked.suspects) or "something"
         self.leave(
             HaltpointError(
@@ -132,6 +127,9 @@ class Heartbeat:
         hear: Callable[[Sequence[Lease], Sequence[bool]], None],
         leases: Sequence[Lease],
     ) -> None:
-        """Ask the server about leases of a partition; `hear` has the answers in the event loop."""
-        answers = await ask(leases)
-        self._main.call_soon_threadsafe(hear, leases, answers)
+        """Ask the server about leases; `hear` has the answers in the event loop."""
+
+        async def about(part: Sequence[Lease]) -> None:
+            self._main.call_soon_threadsafe(hear, part, await ask(part))
+
+        await self._apart(map(about, by_partition(leases)))

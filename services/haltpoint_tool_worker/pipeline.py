@@ -16,7 +16,6 @@ When is a failure a doubt (CONTRACT E5)? The table in `failures.py` says it. The
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Final
 
 from msgspec import json, structs
@@ -97,7 +96,7 @@ class Pipeline:
             status = await self._claim(job, start=False)
             if status is not ClaimStatus.GO:
                 return self._unclaimed(job, status)
-        job.if_blocked = partial(self._blocked, job)
+        job.working = True
         if job.request.reconcile:
             return self._finished(job, await self.admission.reconcile(job))
         try:
@@ -191,7 +190,7 @@ class Pipeline:
             job.leased_at = now
         return not job.lost
 
-    def _blocked(self, job: Job) -> Finished:
+    def blocked(self, job: Job) -> Finished:
         """What the heartbeat's thread records of a call that blocks the event loop for good: it
         does not run again. Before its tool was called it is a hook, the preview or a check of the
         arguments that blocks; one that was to be reconciled stays in doubt.

@@ -99,9 +99,15 @@ class Registry:
             self.hooks[name] = (*pre, *post)
             is_ruled = any(rule.names(name) for rule in rules)
             listed = [*[by.name for by in pre], *[APPROVALS] * is_ruled, *[by.name for by in post]]
-            shown = marked(tool, names, rules)
-            spec = structs.replace(shown.spec, hooks=tuple(listed))
-            self._tools[name] = replace(shown, spec=spec)
+            spec = structs.replace(marked(tool, names, rules), hooks=tuple(listed))
+            self._tools[name] = replace(tool, spec=spec)
+
+    def keep(self, queues: Sequence[str]) -> None:
+        """Offer the tools of these queues alone; all when none are named."""
+        for name, tool in [*self._tools.items()]:
+            if queues and tool.spec.queue not in queues:
+                del self._tools[name]
+                self._lifespans.pop(name, None)
 
     def wrap(self, around: Callable[[Tool], Tool]) -> None:
         """Put another tool in the place of each: for tests, which stop calls midway."""
@@ -109,9 +115,14 @@ class Registry:
             self._tools[name] = around(tool)
 
     @property
+    def tools(self) -> Sequence[Tool]:
+        """What is offered."""
+        return [*self._tools.values()]
+
+    @property
     def specs(self) -> tuple[ToolSpec, ...]:
         """What is offered, as it goes into the catalogue."""
-        return tuple(tool.spec for tool in self._tools.values())
+        return tuple(tool.spec for tool in self.tools)
 
     def remarks(self, served: Iterable[ToolSpec]) -> list[tuple[str, list[str], str]]:
         """What is missing from declarations, of which tools, and what to do; `served` are the tools
@@ -190,8 +201,8 @@ def unreachable(tools: Iterable[ToolSpec]) -> list[str]:
 def registry_of(settings: Settings, queues: Sequence[str]) -> Registry:
     """What the settings name, of these queues or of all. Raises HaltpointError."""
     policy = policy_file.read(settings.policy_file)
-    known = (settings.tools, queues, settings.hooks, settings.skills)
-    return load(*known, policy.approvals, policy.targets)
+    hooks, skills = settings.hooks, settings.skills
+    return load(settings.tools, queues, hooks, skills, policy.approvals, policy.targets)
 
 
 def load(
@@ -212,32 +223,24 @@ def load(
     be used.
     """
     imported = [import_tools(name) for name in modules]
-    served = skills_in(skills)
     registry = Registry()
-    every_tool = list(served)
     for module in imported:
-        tools = tools_in(module)
-        every_tool += tools
-        for tool in _of(queues, tools):
+        for tool in tools_in(module):
             home = sys.modules.get(getattr(tool.function, "__module__", None) or "")
             lifespan = getattr(home, "lifespan", None) or getattr(module, "lifespan", None)
             registry.add(tool, lifespan)
-    for skill in _of(queues, served):
+    for skill in skills_in(skills):
         registry.add(skill)
-    check_skills([marked(tool, targets, rules) for tool in every_tool])
+    registry.prepare(load_hooks(imported, hooks), targets, rules)
+    check_skills(registry.tools)
+    registry.keep(queues)
     if not registry.specs:
         # A file may be of another module than the author's.
         files = [
             f"{one.__name__} ({getattr(one, '__file__', 'of Python itself')})" for one in imported
         ]
         raise _nothing([*files, *map(str, skills)], queues)
-    registry.prepare(load_hooks(imported, hooks), targets, rules)
     return registry
-
-
-def _of(queues: Sequence[str], tools: Sequence[Tool]) -> list[Tool]:
-    """Those of these queues; all when none are named."""
-    return [tool for tool in tools if not queues or tool.spec.queue in queues]
 
 
 async def _open(stack: AsyncExitStack, name: str, lifespan: Lifespan) -> Any:

@@ -7,7 +7,6 @@ those that its author declares.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Final
 
@@ -34,15 +33,17 @@ _NO_LEAF: Final = frozenset(
 )
 
 
-def marked(tool: Tool, names: Targets, rules: Sequence[ApprovalRule] = ()) -> Tool:
-    """The tool with its targets; a place whose source a rule of the policy asks for is one (G4)."""
+def marked(tool: Tool, names: Targets, rules: Sequence[ApprovalRule] = ()) -> ToolSpec:
+    """What it declares, with its targets; a place whose source a rule of the policy asks for is one
+    (G4).
+    """
     places = list(tool.spec.targets)
     for rule in rules:
         if rule.names(tool.spec.name):
             places += rule.sourced
     spec = structs.replace(tool.spec, targets=tuple(places))
     targets = targets_of(spec, names, tool.inputs.not_targets)
-    return replace(tool, spec=structs.replace(spec, targets=targets))
+    return structs.replace(spec, targets=targets)
 
 
 def targets_of(spec: ToolSpec, names: Targets, not_targets: Iterable[str] = ()) -> tuple[str, ...]:

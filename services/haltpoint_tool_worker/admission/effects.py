@@ -30,7 +30,7 @@ from haltpoint.runtime.store.limits.effects import (
     standing_of_outcome,
 )
 from haltpoint.runtime.store.limits.reserving import LimitStore
-from haltpoint.runtime.store.receipts import Finished
+from haltpoint.runtime.store.receipts import Finished, recorded_outcome
 from haltpoint_tool_worker.admission.limits import held_back, ignored
 from haltpoint_tool_worker.results.reading import RefusedError, failed
 from haltpoint_tool_worker.running.job import Job
@@ -135,14 +135,15 @@ class EffectKeys:
         chain.
         """
         own, request = job.effect, job.request
-        was_tried = job.repeatable and request.attempt - request.limited > 1
-        deed = None if finished.metadata is None else finished.metadata.deed
-        standing = standing_of_outcome(finished.outcome, deed, tried_before=was_tried)
-        if own is None or standing not in (Standing.DONE, Standing.FREE):
+        if own is None:
             return
-        says = "" if deed is None else deed.says
-        settled = self.store.settle(own, request.action_id, standing, says)
-        settled.add_done_callback(ignored)
+        was_tried = job.repeatable and request.attempt - request.limited > 1
+        deed = recorded_outcome(finished).metadata.deed
+        standing = standing_of_outcome(finished.outcome, deed, tried_before=was_tried)
+        if standing in (Standing.DONE, Standing.FREE):
+            says = "" if deed is None else deed.says
+            settled = self.store.settle(own, request.action_id, standing, says)
+            settled.add_done_callback(ignored)
 
     def _rests(self, job: Job, spec: ToolSpec, why: str) -> RefusedError:
         seconds = min(_LONGEST_REST, _FIRST_REST * 2 ** min(job.request.limited, 10))

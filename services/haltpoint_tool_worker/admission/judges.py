@@ -14,7 +14,7 @@ from haltpoint.contracts.people.answerers import ANYONE
 from haltpoint.contracts.people.approval_rules import ApprovalRule
 from haltpoint.contracts.people.approvals import digest_of, digest_of_preview
 from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
-from haltpoint.contracts.results import ErrorType, HookVerdict
+from haltpoint.contracts.results import ErrorType
 from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint_tool_worker.admission.approval import asked_by, question
 from haltpoint_tool_worker.admission.calls import ToolCall, blocked_by
@@ -81,12 +81,8 @@ async def _origins(call: ToolCall, receipt_store: ReceiptStore) -> None:
     if place is None:
         return
     origin = origins_in_words(spec.provenance[place])
-    words = f"its {place} must come from {origin}, and no result of this chain holds the value"
-    records = call.job.records
-    changed = [hook.name for hook in records if hook.verdict is HookVerdict.MODIFY]
-    if changed:
-        words += f" that it has since {', '.join(changed)} changed the arguments"
-    words = f"{spec.name} was not called: {words}"
+    words = f"{spec.name} was not called: its {place} must come from {origin}, and no result of "
+    words += "this chain holds the value"
     raise blocked_by(call.job, PROVENANCE, failed(ErrorType.BLOCKED, words))
 
 

@@ -7,7 +7,6 @@ import asyncio
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import count
 from typing import Any
 
@@ -44,20 +43,23 @@ class Limits:
         """
         request, patience = job.request, PATIENCE
         caller = f"{request.action_id} {self.consumer} {next(self._serial)}"
-        ask = partial(
-            self.store.reserve, spec, request.action_id, caller, request.tenant, request.deadline
-        )
-        reserved = await ask()
-        while reserved.turn is Turn.REST:
+        while True:
+            reserved = await self.store.reserve(
+                spec, request.action_id, caller, request.tenant, request.deadline
+            )
+            if reserved.turn is Turn.GO:
+                break
             if reserved.seconds > patience:
                 raise held_back(job, reserved.seconds, reserved.words)
             patience -= reserved.seconds
             await asyncio.sleep(reserved.seconds)
-            reserved = await ask()
-        limits = [limit for limit in spec.recovery.limits if limit.kind is LimitKind.AT_ONCE]
-        if limits:
-            names = tuple(name_of(limit, spec.name, request.tenant) for limit in limits)
-            job.place = Place(spec.queue, caller, names)
+        names = [
+            name_of(limit, spec.name, request.tenant)
+            for limit in spec.recovery.limits
+            if limit.kind is LimitKind.AT_ONCE
+        ]
+        if names:
+            job.place = Place(spec.queue, caller, (*names,))
         await asyncio.sleep(reserved.seconds)
         job.placed_at = time.monotonic()
 

@@ -30,7 +30,7 @@ IN_TEXTS: Final = (
     "keys that are there twice) are texts"
 )
 _CUT: Final = "the result was too large or nested too deep and is cut"
-_SIZES: Final = ((262_144, 10_000), (32_768, 1000), (4096, 100), (512, 20))
+_SIZES: Final = ((262_144, 10_000), (32_768, 1000), (4096, 100), (512, 20), (0, 0))
 """Characters of a string and items of a container, tried until the data fits."""
 
 
@@ -57,11 +57,8 @@ def with_data(output: Output, outcome: Outcome, raw: object) -> Reading:
         return Reading(outcome, text)
     whole = text if len(data) <= MAX_WHOLE else ""
     value = json.loads(text)
-    for characters, items in _SIZES:
-        data = json_of(_cut(value, MAX_DEPTH, characters, items))
-        if len(data) <= MAX_RESULT:
-            return Reading(outcome, data.decode(), truncated=True, whole=whole)
-    data = json_of({WRAP: "[cut: too large]"})
+    cuts = (json_of(_cut(value, MAX_DEPTH, *size)) for size in _SIZES)
+    data = next(cut for cut in cuts if len(cut) <= MAX_RESULT)
     return Reading(outcome, data.decode(), truncated=True, whole=whole)
 
 

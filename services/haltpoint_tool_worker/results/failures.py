@@ -59,27 +59,23 @@ def judged(reading: Reading, effects: Effects, tool: str) -> Reading:
     cause, fault = reading.cause, reading.fault
     if cause is None:
         return reading
+    verdict = TABLE[cause][effects]
     again = _may_run_again(fault.error_type, cause, effects)
     if fault.error_type is ErrorType.IN_DOUBT:
         # A tool says it of itself: whether it is one the table decides.
         fault = fault_of(ErrorType.UNKNOWN, fault.message)
     if cause is Cause.NO_EFFECT or effects in (Effects.NOT_STARTED, Effects.READ_ONLY):
         fault = structs.replace(fault, no_effect=True)
-    readable = as_text(fault) if cause is Cause.UNDECLARED else fault
-    match TABLE[cause][effects]:
-        case Verdict.TEXT:
-            fault = readable
-        case Verdict.MAY_HAVE_HAPPENED:
-            words = f"{tool} had started and may have taken effect: {fault.message}"
-            message = clean(words, MESSAGE)
-            fault = structs.replace(readable, message=message, suggestion=FIND_OUT)
-        case Verdict.IN_DOUBT:
-            where = f" ({reading.place})" if reading.place else ""
-            words = f"{tool} started and may have taken effect: {fault.message}{where}"
-            inner = fault if cause is Cause.MALFORMED else as_text(fault)
-            fault = fault_of(ErrorType.IN_DOUBT, words, cause=inner)
-    outcome = structs.replace(reading.outcome, error=fault)
-    return Reading(outcome, reading.data, again=again)
+    if verdict is not Verdict.ERROR and fault.error_type is ErrorType.UNKNOWN:
+        fault = as_text(fault)
+    if verdict is Verdict.MAY_HAVE_HAPPENED:
+        words = f"{tool} had started and may have taken effect: {fault.message}"
+        fault = structs.replace(fault, message=clean(words, MESSAGE), suggestion=FIND_OUT)
+    if verdict is Verdict.IN_DOUBT:
+        where = f" ({reading.place})" if reading.place else ""
+        words = f"{tool} started and may have taken effect: {fault.message}{where}"
+        fault = fault_of(ErrorType.IN_DOUBT, words, cause=fault)
+    return Reading(structs.replace(reading.outcome, error=fault), reading.data, again=again)
 
 
 def _may_run_again(kind: ErrorType, cause: Cause, effects: Effects) -> bool:

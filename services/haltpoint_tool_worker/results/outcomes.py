@@ -13,12 +13,10 @@ from msgspec import structs
 from pydantic import BaseModel, ValidationError
 
 from haltpoint.chain.model.schemas import result_faults
-from haltpoint.contracts.base import MAX_RESULT
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.results import (
     ErrorInfo,
     ErrorType,
-    NextAction,
     Option,
     Outcome,
     ToolResult,
@@ -56,7 +54,6 @@ of a tool.
 
 BLOCKS: Final = f"blocked the event loop of its worker. Its author: {UNBLOCK}"
 _FIELDS: Final = frozenset(Outcome.__struct_fields__) - {"metadata"}
-_COMPLETE: Final = Outcome(success=True, next_action=NextAction.COMPLETE)
 
 _log = logs.get(__name__)
 
@@ -87,25 +84,35 @@ def read_ended(ended: Ended, tool: Tool, seconds: float) -> Reading | None:
 def read_result(tool: Tool, raw: object) -> Reading:
     """What `tool` returned. Never raises, whatever the value's own code does."""
     try:
-        if isinstance(raw, ToolResult):
-            return _read_whole(tool, raw, raw.data)
-        fields: Mapping[Any, Any] = {}  # what it says of itself
-        if isinstance(raw, Mapping):  # a field of the declared type is data (B7)
-            fields = {key: raw[key] for key in raw if key not in tool.output.fields}
-        elif tool.output.adapter is None and (isinstance(raw, BaseModel) or is_dataclass(raw)):
-            fields = vars(raw)
-        if {"success", "next_action"} <= fields.keys():
-            return _read_whole(tool, fields, fields.get("data", {}))
-        older = in_older_style(fields)
-        if older is not None:
-            return _read_whole(tool, older, {})
-        return with_data(tool.output, CONTINUE, raw)
+        fields = _said(tool, raw)
+        if not fields.keys() >= {"success", "next_action"}:
+            older = in_older_style(fields)
+            if older is None:
+                return with_data(tool.output, CONTINUE, raw)
+            fields = older
+        outcome = checked(tool, fields)
+        if outcome.error is not None:
+            failure = reported(outcome.error)
+            return replace(failure, outcome=structs.replace(outcome, error=failure.fault))
+        given = fields.get("data", {})
+        return with_data(tool.output, outcome, given) if outcome.satisfies else Reading(outcome)
     except MalformedResultError as error:
         return malformed(f"the tool {tool.name} returned {error}")
     except BaseException as error:  # noqa: BLE001 - the value's own code failed
         _log.warning("the result of a tool cannot be read", tool=tool.name, stack=stack_of(error))
         words = f"the result of {tool.name} cannot be read: {name_of(type(error))}"
         return malformed(words)
+
+
+def _said(tool: Tool, raw: object) -> Mapping[Any, Any]:
+    """What a result says of itself; a field of the declared type is data (B7)."""
+    if isinstance(raw, ToolResult):
+        return structs.asdict(raw)
+    if isinstance(raw, Mapping):
+        return {key: raw[key] for key in raw if key not in tool.output.fields}
+    if tool.output.adapter is None and (isinstance(raw, BaseModel) or is_dataclass(raw)):
+        return vars(raw)
+    return {}
 
 
 def blocked(culprit: str) -> Reading:
@@ -115,14 +122,13 @@ def blocked(culprit: str) -> Reading:
     return a_bug(ErrorType.TIMEOUT, f"{culprit} {BLOCKS}", Cause.BLOCKED)
 
 
-def checked(tool: Tool, raw: ToolResult[Any] | Mapping[str, Any]) -> Outcome:
+def checked(tool: Tool, given: Mapping[Any, Any]) -> Outcome:
     """The outcome validated from JSON, also what was made without validation. Raises
     MalformedResultError.
     """
-    given = raw if isinstance(raw, Mapping) else structs.asdict(raw)
     fields = {name: given[name] for name in _FIELDS if given.get(name) is not None}
     text = in_texts(json_of(fields).decode()).encode()
-    if len(text) > MAX_RESULT or too_deep(text):
+    if too_deep(text):
         raise MalformedResultError("a question or an error that is too large")
     try:
         outcome = door(Outcome).validate_json(text)
@@ -142,17 +148,6 @@ def checked(tool: Tool, raw: ToolResult[Any] | Mapping[str, Any]) -> Outcome:
     if len(msgspec.json.encode(outcome)) > MAX_OUTCOME:
         raise MalformedResultError("a question that is too large")
     return outcome
-
-
-def _read_whole(tool: Tool, raw: ToolResult[Any] | Mapping[str, Any], data: object) -> Reading:
-    for plain in (CONTINUE, _COMPLETE):
-        if raw == plain.with_data(data):  # it says nothing but its data
-            return with_data(tool.output, plain, data)
-    outcome = checked(tool, raw)
-    if outcome.error is not None:
-        failure = reported(outcome.error)
-        return replace(failure, outcome=structs.replace(outcome, error=failure.fault))
-    return with_data(tool.output, outcome, data) if outcome.satisfies else Reading(outcome)
 
 
 def _offered(tool: Tool, option: Option) -> Option:

@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections.abc import Callable
 from typing import Any
 
 from msgspec import Struct, field
@@ -14,7 +13,7 @@ from haltpoint.contracts.results import HookRecord, HookVerdict
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.store.limits.effects import OwnEffect
 from haltpoint.runtime.store.limits.reserving import Place
-from haltpoint.runtime.store.receipts import Claimed, ClaimStatus, Finished, Lease
+from haltpoint.runtime.store.receipts import Claimed, ClaimStatus, Lease
 from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.tools import Tool
 from haltpoint_tool_worker.running.runner import Ended, Run, Runnable, Stopped, begin
@@ -46,10 +45,8 @@ class Job(Struct, eq=False):
     """What the hooks around it said."""
     call: Any = None
     """The ToolCall of admission, as its hooks have left it; None before it is one."""
-    if_blocked: Callable[[], Finished] | None = None
-    """Makes what is recorded when it blocks the event loop for good; None before it has begun and
-    when it has ended.
-    """
+    working: bool = False
+    """It has begun and not ended, so it may be what blocks the event loop."""
     span: Span | None = None
     began_ms: int = 0
     """When our work on it began."""

@@ -12,7 +12,6 @@ slots. Entries that they have read already keep their leases and begin when the 
 
 import asyncio
 import time
-from collections import deque
 
 
 class Slots:
@@ -26,26 +25,27 @@ class Slots:
         self.held = 0
         self._promised = streams * self.share
         self._part = max(1, capacity // streams)
-        self._readers: deque[tuple[asyncio.Future[int], int]] = deque()
+        self._readers = 0
+        """Readers that wait."""
         self._waits = 0
+        """Entries that wait to begin."""
+        self._changed = asyncio.Event()
         self._open = asyncio.Event()
         self._open.set()
         self._paused = False
         self._closed = False
-        self._stuck_since: float | None = None
+        self._free_at = time.monotonic()
+        """When it was seen last that a call could begin or end."""
 
-    def stuck_for(self, left_over: int) -> float | None:
+    def stuck_for(self, left_over: int) -> float:
         """Seconds since it was first seen that no more is read or begun, and all that is held and
-        began is `left_over`, which does not end; None when it is not so.
+        began is `left_over`, which does not end.
         """
         now = time.monotonic()
         is_full = self.held - self._waits == left_over and (self._readers or self._waits)
         if not (left_over and is_full):
-            self._stuck_since = None
-            return None
-        if self._stuck_since is None:
-            self._stuck_since = now
-        return now - self._stuck_since
+            self._free_at = now
+        return now - self._free_at
 
     def hold(self, entries: int, *, promised: int = 0) -> None:
         """Entries came into our hands; by a reader, which uses up what it was promised (at first
@@ -60,14 +60,14 @@ class Slots:
 
         Returns at once when closed.
         """
-        if self._closed:
-            return self.share
         wished = self._part if more else self.share
-        if not self._readers and (count := self._promise(wished)):
-            return count
-        future: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._readers.append((future, wished))
-        return await future
+        self._readers += 1
+        while self._free < self.share and not self._closed:
+            await self._changed.wait()
+        self._readers -= 1
+        count = self.share if self._readers or self._closed else min(wished, self._free)
+        self._promised += count
+        return count
 
     async def begin(self, *, suspect: bool = False) -> bool:
         """Wait while a suspect, which does not wait, has all slots; False when closed before."""
@@ -100,25 +100,14 @@ class Slots:
         """Start no more calls and release all waiters."""
         self._closed = True
         self._open.set()
-        for reader, _ in self._readers:
-            reader.set_result(self.share)
-        self._readers.clear()
+        self._serve()
+
+    @property
+    def _free(self) -> int:
+        """Slots that may be promised now."""
+        return 0 if self._paused else self.capacity - self.held - self._promised
 
     def _serve(self) -> None:
-        while self._readers:
-            future, wished = self._readers.popleft()
-            if not (count := self._promise(wished)):
-                self._readers.appendleft((future, wished))
-                return
-            future.set_result(count)
-
-    def _promise(self, wished: int) -> int:
-        """How much a reader may read now: a share, or more when no other waits for it; 0 when there
-        is no room.
-        """
-        free = self.capacity - self.held - self._promised
-        if self._paused or free < self.share:
-            return 0
-        count = self.share if self._readers else min(wished, free)
-        self._promised += count
-        return count
+        """Have the readers that wait look again, in their order."""
+        self._changed.set()
+        self._changed = asyncio.Event()

@@ -30,7 +30,7 @@ def sure(_: object) -> hook.Ask:
 def begin() -> Story:
     SENT.clear()
     tools = [tool_of(function) for function, _ in TOOLS.values()]
-    specs = [marked(tool, NAMES).spec for tool in tools if tool is not None]
+    specs = [marked(tool, NAMES) for tool in tools if tool is not None]
     return submitted(open_task("go on with ann"), *specs)
 
 

@@ -98,8 +98,8 @@ def test_g4_a_place_whose_source_a_rule_asks_for_is_a_target() -> None:
     made = tool_in(pin_up)
     where = {"words": Condition(source=(SourceKind.TEXT,)), "size": Condition(at_least=2)}
     rules = [ApprovalRule(id="a", tools=(name,), when=where) for name in ("pin_*", "send_*")]
-    assert marked(made, NAMES, rules).spec.targets == ("words",)
-    assert marked(made, NAMES, rules[1:]).spec.targets == ()
+    assert marked(made, NAMES, rules).targets == ("words",)
+    assert marked(made, NAMES, rules[1:]).targets == ()
 
 
 def test_c6_a_place_with_an_origin_is_compared_with_that_alone() -> None:
