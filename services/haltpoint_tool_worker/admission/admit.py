@@ -114,11 +114,11 @@ class Admission:
             parsed = tool.parse(text)
         except BaseException as error:  # noqa: BLE001 - also what a validator of the tool's author raises
             raise blocked_by(job, ARGUMENTS, misfit(error)) from None
-        reasons = job.request.reasons or ()
+        reasons = [*(job.request.reasons or ())]
         if spec.destructive and spec.plan is None:
             # A destructive tool asks (G1); of a skill with steps each call is asked about itself.
             asks = f"{name} is destructive: it runs only when you approve this very call."
-            reasons = (Reason(kind=ReasonKind.DESTRUCTIVE, words=asks), *reasons)
+            reasons.insert(0, Reason(kind=ReasonKind.DESTRUCTIVE, words=asks))
         hooks = self.registry.hooks.get(name, ())
         return ToolCall(tool, job, text, parsed, hooks, partial(self._context, job, tool), reasons)
 

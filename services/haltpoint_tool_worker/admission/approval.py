@@ -2,7 +2,6 @@
 G1).
 """
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
@@ -18,9 +17,7 @@ from haltpoint.contracts.results import (
     Outcome,
     Target,
 )
-from haltpoint.tools.hooks import Ask
 from haltpoint_tool_worker.admission.calls import ToolCall
-from haltpoint_tool_worker.admission.rules import RuleAsk
 from haltpoint_tool_worker.results.reading import Reading, failed
 from haltpoint_tool_worker.results.redaction import clean
 
@@ -36,30 +33,23 @@ def question(call: ToolCall, preview: str, preview_digest: str) -> Reading:
     says.
     """
     spec = call.tool.spec
-    reasons = (*_as_it_runs(call), *map(_reason, call.questions))
-    previews = (clean(preview, _SHOWN), *(ask.preview for ask in call.questions))
-    rule = asked_by(call)
+    reasons = _as_it_runs(call)
+    previews = (clean(preview, _SHOWN), *call.previews)
     confirmation = Confirmation(
         action=spec.name,
         target=Target(id=spec.name, name=spec.name, type=spec.kind.value),
-        message=" ".join(_each_once(reason.words for reason in reasons)),
-        preview="\n".join(_each_once(previews)) or None,
+        message=" ".join(dict.fromkeys(reason.words for reason in reasons)),
+        preview="\n".join(filter(None, dict.fromkeys(previews))) or None,
         digest=call.approved,
         preview_digest=preview_digest,
         arguments=call.ran,
         reasons=reasons,
-        expires=rule.expires,
-        answerers=rule.answerers,
+        expires=call.expires,
+        answerers=call.answerers,
     )
     return Reading(
         Outcome(success=True, next_action=NextAction.CONFIRMATION_NEEDED, confirmation=confirmation)
     )
-
-
-def asked_by(call: ToolCall) -> RuleAsk:
-    """The question of a rule about the call; an empty one when no rule asks."""
-    rules = (ask for ask in call.questions if isinstance(ask, RuleAsk))
-    return next(rules, RuleAsk(""))
 
 
 def bound(reading: Reading, asked: Confirmation, call: ToolCall) -> Reading:
@@ -82,7 +72,7 @@ def bound(reading: Reading, asked: Confirmation, call: ToolCall) -> Reading:
     return replace(reading, outcome=outcome)
 
 
-def _as_it_runs(call: ToolCall) -> Iterable[Reason]:
+def _as_it_runs(call: ToolCall) -> tuple[Reason, ...]:
     """The reasons; in place of those about values that hooks have changed since, some about what
     they have written.
     """
@@ -94,12 +84,3 @@ def _as_it_runs(call: ToolCall) -> Iterable[Reason]:
     }
     kept = [reason for reason in call.reasons if reason.parameter not in written]
     return (*written.values(), *kept)
-
-
-def _reason(ask: Ask) -> Reason:
-    kind = ReasonKind.RULE if isinstance(ask, RuleAsk) else ReasonKind.HOOK
-    return Reason(kind=kind, words=ask.question)
-
-
-def _each_once(texts: Iterable[str | None]) -> list[str]:
-    return [text for text in dict.fromkeys(texts) if text]

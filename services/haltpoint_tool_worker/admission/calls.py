@@ -7,6 +7,7 @@ from typing import Any
 from pydantic_core import from_json
 
 from haltpoint.chain.checks.values import rewritten
+from haltpoint.contracts.people.answerers import ANYONE, Answerers
 from haltpoint.contracts.reasons import Reason, Source, SourceKind
 from haltpoint.contracts.results import HookVerdict
 from haltpoint.tools import Ctx, Tool, hook
@@ -30,10 +31,14 @@ class ToolCall:
     """Around it, in their order."""
     context: Callable[[], Ctx[Any]]
     """Makes a separate context for a hook, a preview or the tool."""
-    reasons: tuple[Reason, ...] = ()
+    reasons: list[Reason]
     """Why a person is asked."""
-    questions: list[hook.Ask] = field(default_factory=list)
-    """What hooks and rules ask a person."""
+    previews: list[str] = field(default_factory=list)
+    """What hooks show that person."""
+    expires: float | None = None
+    """For how long a rule lets the question be open."""
+    answerers: Answerers = ANYONE
+    """Who may answer, by a rule."""
     effect: Effect | None = None
     """The effect that happens once."""
     approved: str = ""
@@ -67,7 +72,7 @@ class ToolCall:
     @property
     def asks(self) -> bool:
         """Whether a person is asked about the call, or was."""
-        return bool(self.questions or self.reasons or self.job.request.approval is not None)
+        return bool(self.reasons) or self.job.request.approval is not None
 
     @property
     def ran(self) -> str | None:

@@ -15,6 +15,7 @@ from typing import Any, Final
 from pydantic_core import from_json
 
 from haltpoint.contracts.base import MAX_ARGUMENTS, MAX_DEPTH
+from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.results import ErrorType, HookVerdict, ToolResult
 from haltpoint.contracts.strict_json import read_strictly
 from haltpoint.runtime.observability import logs
@@ -97,7 +98,8 @@ class Hearing:
             case Returned(hook.Modify(arguments)) if self.reading is None:
                 return self._modify(by, arguments)
             case Returned(hook.Ask(question, preview)) if self.reading is None and _words(question):
-                self.call.questions.append(hook.Ask(_words(question), _words(preview)))
+                self.call.reasons.append(Reason(ReasonKind.HOOK, _words(question)))
+                self.call.previews.append(_words(preview))
                 return HookVerdict.ASK
             case Returned(_):
                 raise BadAnswerError(

@@ -16,7 +16,7 @@ from haltpoint.contracts.people.approvals import digest_of, digest_of_preview
 from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
 from haltpoint.contracts.results import ErrorType
 from haltpoint.runtime.store.receipts import ReceiptStore
-from haltpoint_tool_worker.admission.approval import asked_by, question
+from haltpoint_tool_worker.admission.approval import question
 from haltpoint_tool_worker.admission.calls import ToolCall, blocked_by
 from haltpoint_tool_worker.admission.effects import EffectKeys
 from haltpoint_tool_worker.admission.hearing import Hearing
@@ -53,7 +53,7 @@ async def judge(
     await _origins(call, receipt_store)
     if spec.recovery.effect_key is not None:
         call.effect = await effects.look(call.job, spec, call.text, asked=call.asks)
-        call.reasons = (*call.effect.reasons, *call.reasons)
+        call.reasons += call.effect.reasons
     if call.asks:
         await _person(call)
     if spec.undoes:
@@ -94,9 +94,8 @@ async def _person(call: ToolCall) -> None:
     if call.effect is not None and call.effect.again is not None:
         # Their yes holds for no other earlier call.
         seen = digest_of_preview(f"{seen} {call.effect.again.owner}")
-    answerers = asked_by(call).answerers
-    if answerers != ANYONE:  # after an edit another rule may ask others
-        seen = digest_of_preview(f"{seen} {answerers}")
+    if call.answerers != ANYONE:  # after an edit another rule may ask others
+        seen = digest_of_preview(f"{seen} {call.answerers}")
     call.approved = digest_of(request.action_id, tool.name, call.arguments, seen)
     approval = request.approval
     if approval is None:
@@ -108,7 +107,7 @@ async def _person(call: ToolCall) -> None:
         return
     elif approval.edited and not call.changed:
         words = f"{approval.edited_by} changed the arguments: this is what the call would do."
-    call.reasons = (*call.reasons, Reason(kind=kind, words=words))
+    call.reasons.append(Reason(kind=kind, words=words))
     raise RefusedError(question(call, preview, seen))
 
 

@@ -6,14 +6,12 @@ call through: the condition holds for a rule that asks or refuses, and does not 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Final
 
 from haltpoint.chain.model.references import covers, path_of, path_text, walk
 from haltpoint.chain.model.schemas import defaults
-from haltpoint.contracts.people.answerers import ANYONE, Answerers
 from haltpoint.contracts.people.approval_rules import ApprovalRule, Condition, Verdict
-from haltpoint.contracts.reasons import Source, SourceKind
+from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
 from haltpoint.contracts.results import ErrorType, HookVerdict
 from haltpoint.contracts.written import fits
 from haltpoint.tools import hook
@@ -23,14 +21,6 @@ from haltpoint_tool_worker.results.reading import failed
 
 _DECLARED: Final = Source(source=SourceKind.CONTEXT)
 """Of a declared default."""
-
-
-@dataclass(frozen=True, slots=True)
-class RuleAsk(hook.Ask):
-    """The question of a rule: how long it stays open, and who may answer."""
-
-    expires: float | None = None
-    answerers: Answerers = ANYONE
 
 
 def obey(call: ToolCall, rules: Iterable[ApprovalRule]) -> None:
@@ -47,8 +37,9 @@ def obey(call: ToolCall, rules: Iterable[ApprovalRule]) -> None:
             continue
         if asks:
             note(APPROVALS, HookVerdict.ASK)
-            ask = RuleAsk(rule.words, expires=rule.expires, answerers=rule.answerers)
-            call.questions.append(ask)
+            call.reasons.append(Reason(ReasonKind.RULE, rule.words))
+            call.expires = rule.expires
+            call.answerers = rule.answerers
         elif rule.do is Verdict.REFUSE:
             words = f"{call.tool.name} was not called: blocked by {APPROVALS}: {rule.words}"
             raise blocked_by(call.job, APPROVALS, failed(ErrorType.BLOCKED, words))

@@ -181,7 +181,7 @@ async def test_e6_a_yes_holds_for_the_first_call_that_the_person_saw() -> None:
     unaware = (await run_call(PaperEffects(), reasons=why)).outcome.confirmation
     assert asked is not None
     assert unaware is not None
-    assert [one.kind for one in asked.reasons] == [ReasonKind.REPEAT, ReasonKind.TARGET]
+    assert [one.kind for one in asked.reasons] == [ReasonKind.TARGET, ReasonKind.REPEAT]
     assert asked.digest != unaware.digest
 
 

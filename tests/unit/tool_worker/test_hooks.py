@@ -424,7 +424,7 @@ async def test_h1_a_person_is_asked_about_what_would_run_after_all_hooks() -> No
         "send_message", TO_ANN, *hooks, approval=asked.digest
     )  # other arguments than were shown
     assert question_of(again).digest != asked.digest
-    assert question_of(again).reasons[0].kind is ReasonKind.CHANGED
+    assert question_of(again).reasons[-1].kind is ReasonKind.CHANGED
     assert len(SENT) == 1
 
 
