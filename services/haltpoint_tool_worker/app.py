@@ -17,13 +17,11 @@ from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.runtime.streams.delivery import Subscription
 from haltpoint.runtime.streams.pauses import Pauses
 from haltpoint.runtime.streams.tool_catalogue import ANNOUNCE_EVERY, ToolCatalogue
-from haltpoint_tool_worker.admission.effects import EffectKeys
-from haltpoint_tool_worker.admission.limits import Limits
+from haltpoint_tool_worker.admission.shared import Shared
 from haltpoint_tool_worker.handlers import Handlers
 from haltpoint_tool_worker.heartbeat import Heartbeat
 from haltpoint_tool_worker.pipeline import Pipeline
 from haltpoint_tool_worker.registry import Registry, registry_of
-from haltpoint_tool_worker.running.memory import Memory
 from haltpoint_tool_worker.running.slots import Slots
 
 _log = logs.get(__name__)
@@ -66,12 +64,10 @@ async def _serve(
     replicas = settings.replicas
     receipt_store = ReceiptStore(calls, topology, here.instance, replicas=replicas)
     tracing = telemetry.start_tracing(Party.WORKER.value)
-    limit_store = LimitStore(calls, topology, settings.lease)
-    limits = Limits(limit_store, here.instance)
-    effect_store = EffectStore(calls, topology, settings.lease)
-    effects = EffectKeys(effect_store, limit_store)
-    pipeline = Pipeline(registry, receipt_store, tracing, settings.lease, limits, effects)
-    here.tell = partial(_recall, here, registry, pipeline.memory, effect_store)
+    lease = settings.lease
+    shared = Shared(LimitStore(calls, topology, lease), EffectStore(calls, topology, lease))
+    pipeline = Pipeline(registry, receipt_store, shared, tracing, lease)
+    here.tell = partial(_recall, here, pipeline)
     handlers = Handlers(
         slots,
         pipeline,
@@ -97,15 +93,13 @@ async def _serve(
         tracing.close()
 
 
-async def _recall(
-    here: Service, registry: Registry, memory: Memory, effects: EffectStore, partition: int
-) -> None:
+async def _recall(here: Service, pipeline: Pipeline, partition: int) -> None:
     """Tell a partition whose history went backwards what this worker has started, and serves."""
-    await here.recovery.recall(partition, memory.of(partition))
-    for digest, action, says in memory.effects():
+    await here.recovery.recall(partition, pipeline.memory.of(partition))
+    for digest, action, says in pipeline.memory.effects():
         if here.topology.partition(digest) == partition:
-            await effects.recall(digest, action, says)
-    await ToolCatalogue(here.calls, here.topology).announce(registry.specs)
+            await pipeline.shared.effects.recall(digest, action, says)
+    await ToolCatalogue(here.calls, here.topology).announce(pipeline.registry.specs)
 
 
 async def _end_if_stuck(here: Service, slots: Slots, handlers: Handlers) -> None:
@@ -134,9 +128,7 @@ async def _list_tools(here: Service, registry: Registry, slots: Slots) -> None:
     """Write what is served into the catalogue, now and with each heartbeat."""
     catalogue = ToolCatalogue(here.calls, here.topology)
     names = [spec.name for spec in registry.specs if not spec.undoes]
-    here.about.update(
-        queues=registry.queues, tools=names, slots=slots.capacity, left_over=0, holds=()
-    )
+    here.about.update(queues=registry.queues, tools=names, slots=slots.capacity)
     announce = partial(catalogue.announce, registry.specs)
     await announce()
     for what, tools, fix in registry.remarks((await catalogue.read()).values()):

@@ -192,7 +192,6 @@ class Handlers:
     async def _work(self, job: Job) -> None:
         logs.ABOUT.set(job.ids)
         logs.HIDDEN.set(partial(self.pipeline.hidden, job))
-        entry, stream = job.ref.entry, job.ref.stream
         try:
             if await self.slots.begin(suspect=job.deliveries > 1):
                 await self._record(job, await self.pipeline.work(job))
@@ -201,9 +200,9 @@ class Handlers:
         except (*UNREACHABLE, RedisError) as error:
             # Nothing has begun: what has is recorded with more patience. It comes back after its
             # lease.
-            _log.warning(NOT_PROCESSED, entry=entry, stream=stream, reason=str(error))
+            _log.warning(NOT_PROCESSED, reason=str(error))
         except Exception:  # noqa: BLE001 - logged; the entry comes back until its deliveries are used up
-            _log.exception(NOT_PROCESSED, entry=entry, stream=stream)
+            _log.exception(NOT_PROCESSED)
         self._leave(job)
 
     async def _record(self, job: Job, finished: Finished | None) -> None:
@@ -212,19 +211,19 @@ class Handlers:
         if it had died.
         """
         job.working = False
-        if finished is not None:
-            self.pipeline.memory.ended(finished)
-        while finished is not None and not job.lost:
+        if finished is None:
+            return
+        self.pipeline.memory.ended(finished)
+        while not job.lost:
             try:
                 status = await self.receipt_store.complete(finished)
-            except (*UNREACHABLE, RedisError) as error:
-                _log.warning("a result cannot be recorded yet", reason=str(error))
-                if self.stopping():
-                    return
-                await asyncio.sleep(_PAUSE)
-            else:
                 self._recorded(job, finished, status)
                 return
+            except (*UNREACHABLE, RedisError) as error:
+                _log.warning("a result cannot be recorded yet", reason=str(error))
+            if self.stopping():
+                return
+            await asyncio.sleep(_PAUSE)
 
     def _recorded(self, job: Job, finished: Finished, status: Completion) -> None:
         outcome = finished.outcome
@@ -233,18 +232,16 @@ class Handlers:
         if status is not Completion.RECORDED:
             _log.info("a late result was ignored", status=status.value)
         else:
-            self.pipeline.effects.settle(job, finished)
+            self.pipeline.shared.settle(job, finished)
             # A tool that is not ours has no name: an order may name anything.
             tool = "?" if job.tool is None else job.tool.name
             took = recorded_outcome(finished).metadata.duration_ms
             metrics.observe_action(tool, error_type or outcome.next_action, took / 1000)
-            sent, _, _ = job.ref.entry.partition("-")
-            metrics.DISPATCH_LAG.observe(max(0, job.began_ms - int(sent)) / 1000)
+            metrics.DISPATCH_LAG.observe(max(0, job.waited) / 1000)
             if self.logs_actions:
                 log_action(job, finished)
-        if job.span is not None:
-            attributes = {conventions.NEXT_ACTION: outcome.next_action.value}
-            telemetry.finish(job.span, error_type and error_type.value, attributes)
+        attributes = {conventions.NEXT_ACTION: outcome.next_action.value}
+        telemetry.finish(job.span, error_type and error_type.value, attributes)
 
     def _leave(self, job: Job) -> None:
         """It is out of our hands; its slot is free when nothing runs in it any more."""
@@ -253,16 +250,11 @@ class Handlers:
         running = next((run for run in job.runs if not run.gone), None)
         if running is None:
             self.left_over.discard(job)
-            self.pipeline.limits.leave(job)
+            self.pipeline.shared.leave(job)
             self.slots.end()
             return
-        ref = job.ref
-        _log.warning(
-            "a tool or hook is still running after its limit and holds a slot",
-            tool=job.request.tool,
-            entry=ref.entry,
-            stream=ref.stream,
-        )
+        words = "a tool or hook is still running after its limit and holds a slot"
+        _log.warning(words, tool=job.request.tool)
         self.left_over.add(job)
         running.inside.add_done_callback(lambda _: self._leave(job))
 

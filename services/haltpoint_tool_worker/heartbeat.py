@@ -100,18 +100,16 @@ class Heartbeat:
         When it may be one of several nothing is recorded: those who take them over run each of them
         alone.
         """
-        blocked = watch.look()
-        if blocked is None:
+        suspects = watch.look()
+        if suspects is None:
             return
-        if len(blocked.suspects) == 1:
-            (job,) = blocked.suspects
-            if job.working:
-                await receipt_store.complete(self.handlers.pipeline.blocked(job))
-        names = " or ".join(job.doing for job in blocked.suspects) or "something"
+        if len(suspects) == 1 and suspects[0].working:
+            await receipt_store.complete(self.handlers.pipeline.blocked(suspects[0]))
+        names = " or ".join(job.doing for job in suspects) or "something"
         self.leave(
             HaltpointError(
                 "HP-038",
-                f"{names} blocks the event loop, which has not turned for {blocked.seconds:.0f} s",
+                f"{names} blocks the event loop, which has not turned for {watch.seconds:.0f} s",
                 "such a call cannot be stopped, and every other call of this worker waits for it",
                 f"This process ends, and `haltpoint up` starts another; of the tool, {UNBLOCK}",
             )

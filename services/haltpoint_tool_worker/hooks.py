@@ -30,8 +30,7 @@ def load_hooks(modules: Iterable[ModuleType], paths: Sequence[str]) -> tuple[Hoo
     for point in entry_points(group=GROUP):
         role = f"hook of the entry point {point.name!r} of group {GROUP},"
         hooks.append(_at(point.value, role))
-    each_once = {id(each): each for each in hooks}
-    return tuple(sorted(each_once.values(), key=lambda each: (each.order, each.name)))
+    return tuple(sorted(set(hooks), key=lambda each: (each.order, each.name)))
 
 
 def _at(path: str, role: str = "hook") -> Hook:

@@ -3,23 +3,12 @@
 import sys
 from importlib import import_module
 from pathlib import Path
-from sysconfig import get_path
-from traceback import extract_tb
 from types import ModuleType
-from typing import Final
 
 from haltpoint.runtime.config.errors import HaltpointError, in_words
 from haltpoint.runtime.config.faults import near
 from haltpoint.tools import DeclarationError
-
-_NOT_THEIRS: Final = (
-    "<",
-    get_path("stdlib"),
-    "/site-packages/",
-    "/haltpoint_tool_worker/",
-    "/haltpoint/tools/",
-)
-"""In the paths of files that the author of a module does not write."""
+from haltpoint_tool_worker.results.classify import own_place
 
 
 def import_tools(name: str) -> ModuleType:
@@ -43,7 +32,7 @@ def import_tools(name: str) -> ModuleType:
 
 def _reason(module: str, error: BaseException) -> tuple[str, str]:
     """Why a module cannot be used, and what to do."""
-    again = "and start again"
+    again, place = "and start again", own_place(error) or module
     match error:
         case DeclarationError():
             return str(error), f"Change this declaration, {again}"
@@ -59,24 +48,16 @@ def _reason(module: str, error: BaseException) -> tuple[str, str]:
             )
         case ModuleNotFoundError():
             return (
-                f"{_place(error)} imports {error.name}, which is not installed",
+                f"{place} imports {error.name}, which is not installed",
                 f"Install it for {sys.executable}, or take the import out",
             )
         case SystemExit():
             return (
-                f"{_place(error)} ends the process: exit({error.code!r})",
+                f"{place} ends the process: exit({error.code!r})",
                 'Put what is for a program alone under if __name__ == "__main__", ' + again,
             )
         case _:
-            why = f"{in_words(error)} ({_place(error)})"
+            why = f"{in_words(error)} ({place})"
             if "event loop" in why:
                 return why, f"A worker's loop runs already: await that in a lifespan, {again}"
             return why, f"A worker imports it to start; try that alone: python -c 'import {module}'"
-
-
-def _place(error: BaseException) -> str:
-    """The innermost line of the author's own."""
-    frames = extract_tb(error.__traceback__)
-    own = [frame for frame in frames if not any(part in frame.filename for part in _NOT_THEIRS)]
-    last = (own or frames)[-1]
-    return f"{last.filename}:{last.lineno}"

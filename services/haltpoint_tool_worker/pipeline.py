@@ -27,15 +27,12 @@ from haltpoint.chain.model.references import read_json
 from haltpoint.contracts.results import ErrorType, Metadata, Outcome
 from haltpoint.contracts.secrets import lines_in, secret_values, typed_in
 from haltpoint.runtime.observability import conventions, logs, telemetry
-from haltpoint.runtime.store.receipts import ClaimStatus, Finished, ReceiptStore
+from haltpoint.runtime.store.receipts import ClaimStatus, Finished
 from haltpoint.runtime.store.rows import Receipt
 from haltpoint_tool_worker.admission.admit import Admission, unknown
 from haltpoint_tool_worker.admission.approval import bound
 from haltpoint_tool_worker.admission.calls import ToolCall
-from haltpoint_tool_worker.admission.effects import EffectKeys
 from haltpoint_tool_worker.admission.hearing import Hearing
-from haltpoint_tool_worker.admission.limits import Limits
-from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.results.failures import Effects, judged
 from haltpoint_tool_worker.results.outcomes import BLOCKS, blocked, read_ended
 from haltpoint_tool_worker.results.reading import Reading, RefusedError, failed
@@ -65,25 +62,18 @@ _log = logs.get(__name__)
 
 
 @dataclass
-class Pipeline:
-    """For all calls of a worker. `lease` is in seconds."""
+class Pipeline(Admission):
+    """Admits calls, and runs them. `lease` is in seconds."""
 
-    registry: Registry
-    receipt_store: ReceiptStore
     tracing: telemetry.Tracing
     lease: float
-    limits: Limits
-    effects: EffectKeys
     memory: Memory = field(default_factory=Memory)
-
-    def __post_init__(self) -> None:
-        self.admission = Admission(self.registry, self.receipt_store, self.effects)
 
     def hidden(self, job: Job) -> Iterator[str]:
         """Texts that are in no words about a call: its secrets, and what its task gave to its tools
         alone (C15).
         """
-        typed = set(typed_in(job.tool.spec.parameters)) if job.tool is not None else ()
+        typed = set(typed_in(job.spec.parameters))
         yield from secret_values(read_json(job.arguments), typed)
         yield from (line for line in lines_in(job.request.private) if len(line) >= _PRIVATE)
 
@@ -98,18 +88,13 @@ class Pipeline:
                 return self._unclaimed(job, status)
         job.working = True
         if job.request.reconcile:
-            return self._finished(job, await self.admission.reconcile(job))
+            return self._finished(job, await self.reconcile(job))
         try:
-            call = await self.admission.admit(job)
-            spec = call.tool.spec
-            if spec.recovery.limits:
-                await self.limits.enter(job, spec)
-            if call.effect is not None:
-                await self.effects.reserve(job, spec, call.effect)
+            call = await self.admit(job)
+            await self.shared.begin(call)
         except RefusedError as refusal:
             return self._finished(job, refusal.reading)
-        waited = _now() - int(job.ref.entry.partition("-")[0])
-        is_late = waited > _LONG_WAIT and not job.claimed.epoch
+        is_late = job.waited > _LONG_WAIT and not job.claimed.epoch
         if call.approved or call.effect is not None or not job.repeatable or is_late:
             status = await self._claim(job, start=True, approval=call.approved)
             if status is not ClaimStatus.GO:
@@ -121,8 +106,7 @@ class Pipeline:
 
     async def _run(self, job: Job, call: ToolCall) -> Finished | None:
         """The effect, and what is to be recorded of it, also when it is left behind."""
-        if job.trace is not None:
-            job.span = self._span(job)
+        job.span = self._span(job)
         tool = call.tool
         ended = await job.run(tool, job.request.timeout, **call.parsed)
         reading = read_ended(ended, tool, job.seconds)
@@ -206,7 +190,7 @@ class Pipeline:
         request, call = job.request, job.call
         reading = _judged(job, reading)
         outcome, fault = reading.outcome, reading.outcome.error
-        if fault is not None and job.begun and job.tool is not None and job.tool.spec.idempotent:
+        if fault is not None and job.begun and job.spec.idempotent:
             # What a run says of itself does not hold for the one before, whose worker died.
             fault = structs.replace(fault, no_effect=False)
             outcome = structs.replace(outcome, error=fault)
@@ -228,7 +212,6 @@ class Pipeline:
             deed=reading.deed,
             sources=request.sources or {} if call is None else call.sources,
         )
-        trace = job.trace if job.span is None else telemetry.context_of(job.span, job.trace)
         return Finished(
             job.ref,
             request.action_id,
@@ -236,7 +219,7 @@ class Pipeline:
             request.attempt,
             outcome,
             reading.data,
-            trace,
+            telemetry.context_of(job.span, job.trace),
             metadata,
             job.claimed.token,
         )
@@ -277,8 +260,7 @@ def _judged(job: Job, reading: Reading) -> Reading:
     if not job.called:
         effects = Effects.NOT_STARTED
     elif job.repeatable:
-        is_read_only = job.tool is not None and job.tool.spec.read_only
-        effects = Effects.READ_ONLY if is_read_only else Effects.IDEMPOTENT
+        effects = Effects.READ_ONLY if job.spec.read_only else Effects.IDEMPOTENT
     return judged(reading, effects, job.request.tool)
 
 

@@ -244,18 +244,13 @@ def load(
 
 
 async def _open(stack: AsyncExitStack, name: str, lifespan: Lifespan) -> Any:
-    what = f"the lifespan of the tool {name!r} failed"
     try:
-        manager = lifespan()
-        if not hasattr(manager, "__aenter__"):
-            kind = type(manager).__name__
-            why, fix = f"it gives a {kind}", "Write @asynccontextmanager above it, and start again"
-            raise HaltpointError("HP-033", what, why, fix)
-        return await stack.enter_async_context(manager)
+        return await stack.enter_async_context(lifespan())
     except HaltpointError:
         raise
     except Exception as error:
-        fix = "Fix what its lifespan opens; the worker starts again"
+        what = f"the lifespan of the tool {name!r} failed"
+        fix = "Write @asynccontextmanager above it, or fix what it opens; the worker starts again"
         raise HaltpointError("HP-033", what, in_words(error), fix) from error
 
 

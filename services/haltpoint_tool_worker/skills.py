@@ -22,7 +22,6 @@ from typing import Annotated, Any, Final
 import yaml
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
-from msgspec import structs
 from pydantic import AfterValidator, Field, StringConstraints, TypeAdapter, ValidationError
 
 from haltpoint.chain.checks.core_tools import skill_faults, template_faults
@@ -169,17 +168,21 @@ def unusable(place: Path | str, why: str) -> HaltpointError:
 
 def _skill(folder: Path) -> Tool:
     head, text = _read(folder)
+    plan = _plan(folder, head.parameters)
     traits = head.model_dump(exclude=_OF_SKILLS)
-    spec = ToolSpec(kind=ToolKind.SKILL, provenance=head.origins, **traits)
-    inputs = replace(_inputs(spec), not_targets=head.not_targets)
-    if (folder / PLAN_FILE).is_file():
-        plan, function = _plan(folder, spec), _admit
-        spec = structs.replace(spec, plan=plan, read_only=head.read_only)
-    else:
-        function = _instruct(head.name, text)
-        spec = structs.replace(spec, read_only=True)
-    place = str(folder / SKILL_FILE)
-    return Tool(spec, function, inputs, Output(), is_async=True, place=place)
+    read_only = head.read_only or plan is None
+    origins = head.origins
+    spec = ToolSpec(
+        kind=ToolKind.SKILL, provenance=origins, plan=plan, read_only=read_only, **traits
+    )
+    return Tool(
+        spec,
+        _instruct(head.name, text) if plan is None else _admit,
+        replace(_inputs(spec), not_targets=head.not_targets),
+        Output(),
+        is_async=True,
+        place=str(folder / SKILL_FILE),
+    )
 
 
 def _instruct(name: str, text: str) -> Function:
@@ -209,12 +212,16 @@ async def _admit(arguments: JsonObject) -> JsonObject:
     return {"arguments": arguments}
 
 
-def _plan(folder: Path, spec: ToolSpec) -> Plan:
+def _plan(folder: Path, parameters: JsonObject) -> Plan | None:
+    """The steps of a skill that has some."""
+    file = folder / PLAN_FILE
+    if not file.is_file():
+        return None
     try:
-        plan = door(Plan).validate_json(_text(folder / PLAN_FILE))
+        plan = door(Plan).validate_json(_text(file))
     except ValidationError as error:
         raise SkillError(f"{PLAN_FILE}: {problems_of(error, kind=Plan)}") from None
-    faults = template_faults(plan, spec.parameters)
+    faults = template_faults(plan, parameters)
     if faults:
         raise SkillError(f"{PLAN_FILE}: {'; '.join(faults)}")
     return plan

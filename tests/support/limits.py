@@ -6,8 +6,7 @@ from typing import Any
 
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.store.limits.reserving import Place, Reserved, Turn
-from haltpoint_tool_worker.admission.effects import EffectKeys
-from haltpoint_tool_worker.admission.limits import Limits
+from haltpoint_tool_worker.admission.shared import Shared
 
 GO = Reserved(Turn.GO, 0.0, "")
 
@@ -45,11 +44,8 @@ class PaperLimits:
         return done
 
 
-def unlimited(paper: PaperLimits | None = None) -> Limits:
-    """The limits of a worker."""
-    return Limits(paper or PaperLimits(), "worker-1")  # type: ignore[arg-type]
-
-
-def no_effects() -> EffectKeys:
-    """For tools without an effect_key: nothing is asked."""
-    return EffectKeys(None, None)  # type: ignore[arg-type]
+def unlimited(limits: PaperLimits | None = None, effects: Any = None) -> Shared:
+    """What a worker keeps to together with others; nothing is asked of effects for tools without an
+    effect_key.
+    """
+    return Shared(limits or PaperLimits(), effects)  # type: ignore[arg-type]

@@ -26,9 +26,12 @@ from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint.tools import Ctx, Tool
 from haltpoint.tools.reconcile import NOT_HAPPENED, Happened
 from haltpoint_tool_worker.admission.calls import ToolCall, blocked_by
-from haltpoint_tool_worker.admission.effects import EffectKeys, effect_of
-from haltpoint_tool_worker.admission.judges import judge
+from haltpoint_tool_worker.admission.effects import effect_of
+from haltpoint_tool_worker.admission.hearing import Hearing
+from haltpoint_tool_worker.admission.judges import ask_person, call_to_undo, check_origins
 from haltpoint_tool_worker.admission.preview import SECONDS
+from haltpoint_tool_worker.admission.rules import obey
+from haltpoint_tool_worker.admission.shared import Shared
 from haltpoint_tool_worker.registry import NO_DEPS, Registry
 from haltpoint_tool_worker.results.classify import misfit, read_exception
 from haltpoint_tool_worker.results.outcomes import read_result
@@ -54,12 +57,21 @@ class Admission:
 
     registry: Registry
     receipt_store: ReceiptStore
-    effects: EffectKeys
+    shared: Shared
 
     async def admit(self, job: Job) -> ToolCall:
         """The call as its hooks leave it. Raises RefusedError, and redis-py's errors."""
         call = job.call = self._look(job)
-        await judge(call, self.registry.rules, self.receipt_store, self.effects)
+        # Each of these may refuse the call, or give a reason to ask a person about it, to whom all
+        # reasons are put as one question. They judge it as it would run: its hooks come first.
+        await Hearing(call).before()
+        obey(call, self.registry.rules)
+        await check_origins(call, self.receipt_store)
+        await self.shared.look(call)
+        if call.asks:
+            await ask_person(call)
+        if call.tool.spec.undoes:
+            await call_to_undo(call, self.receipt_store)
         if job.time_left <= 0:
             raise RefusedError(failed(ErrorType.TIMEOUT, _LATE))
         # What no plan and no model sets.

@@ -121,7 +121,7 @@ class Hearing:
             fault = misfit(error).fault.message
             self._end(f"hook {by.name} changed the arguments, and they are invalid: {fault}")
             return HookVerdict.REFUSED
-        if text != json_of(call.arguments).decode():
+        if text != json_of(call.arguments):
             call.text = text
             call.parsed = parsed
         return HookVerdict.MODIFY
@@ -161,15 +161,12 @@ class Hearing:
 
 
 def _as_text(arguments: object) -> str:
-    """Arguments that code has written. Raises ValueError for what is not a JSON object within the
-    limits.
-    """
+    """Arguments that code has written. Raises ValueError for what is not JSON within the limits."""
     text = json_of(arguments)
     read_strictly(text)
-    if not text.startswith(b"{") or len(text) > MAX_ARGUMENTS or too_deep(text):
-        words = f"at most {MAX_ARGUMENTS} bytes and {MAX_DEPTH} levels"
-        raise ValueError(f"they are not a JSON object of {words}")
-    return text.decode()
+    if len(text) > MAX_ARGUMENTS or too_deep(text.encode()):
+        raise ValueError(f"more than {MAX_ARGUMENTS} bytes or {MAX_DEPTH} levels")
+    return text
 
 
 def _words(text: object) -> str:

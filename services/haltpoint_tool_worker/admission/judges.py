@@ -1,27 +1,20 @@
-"""The judges of a call about which hooks, origins or a person have to be asked, in their order.
-
-Each may refuse the call, or give a reason to ask a person about it, to whom all reasons are put as
-one question. What they judge is the call as it would run: its hooks come first.
+"""The judges of a call whose values need an origin, about which a person has to be asked, or which
+undoes another. Each may refuse it.
 """
 
-from collections.abc import Sequence
 from typing import Final
 
 from haltpoint.chain.checks.knowledge import Known, documents_of, given_whole, origins_in_words
 from haltpoint.chain.checks.values import made_up, marked_values
 from haltpoint.chain.model.references import read_json
 from haltpoint.contracts.people.answerers import ANYONE
-from haltpoint.contracts.people.approval_rules import ApprovalRule
 from haltpoint.contracts.people.approvals import digest_of, digest_of_preview
 from haltpoint.contracts.reasons import Reason, ReasonKind, Source, SourceKind
 from haltpoint.contracts.results import ErrorType
 from haltpoint.runtime.store.receipts import ReceiptStore
 from haltpoint_tool_worker.admission.approval import question
 from haltpoint_tool_worker.admission.calls import ToolCall, blocked_by
-from haltpoint_tool_worker.admission.effects import EffectKeys
-from haltpoint_tool_worker.admission.hearing import Hearing
 from haltpoint_tool_worker.admission.preview import take_preview
-from haltpoint_tool_worker.admission.rules import obey
 from haltpoint_tool_worker.results.reading import RefusedError, failed
 
 PROVENANCE: Final = "builtin:provenance"
@@ -40,27 +33,7 @@ _IN_DOUBT: Final = (
 )
 
 
-async def judge(
-    call: ToolCall,
-    rules: Sequence[ApprovalRule],
-    receipt_store: ReceiptStore,
-    effects: EffectKeys,
-) -> None:
-    """Raises RefusedError, and redis-py's errors."""
-    spec = call.tool.spec
-    await Hearing(call).before()
-    obey(call, rules)
-    await _origins(call, receipt_store)
-    if spec.recovery.effect_key is not None:
-        call.effect = await effects.look(call.job, spec, call.text, asked=call.asks)
-        call.reasons += call.effect.reasons
-    if call.asks:
-        await _person(call)
-    if spec.undoes:
-        await call_to_undo(call, receipt_store)
-
-
-async def _origins(call: ToolCall, receipt_store: ReceiptStore) -> None:
+async def check_origins(call: ToolCall, receipt_store: ReceiptStore) -> None:
     """Whether every value has an origin, by the receipts that the order names (H3). Which are the
     user's or a person's words the order says.
     """
@@ -86,7 +59,7 @@ async def _origins(call: ToolCall, receipt_store: ReceiptStore) -> None:
     raise blocked_by(call.job, PROVENANCE, failed(ErrorType.BLOCKED, words))
 
 
-async def _person(call: ToolCall) -> None:
+async def ask_person(call: ToolCall) -> None:
     """Whether a person, who has to be asked, has approved this very call."""
     request, tool = call.job.request, call.tool
     preview = await take_preview(call)

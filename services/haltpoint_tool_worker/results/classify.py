@@ -16,6 +16,7 @@ import traceback
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from sysconfig import get_path
 from typing import Any, Final
 
 from pydantic import ValidationError
@@ -52,9 +53,16 @@ _STATUSES: Final = {
 }
 _REFUSED: Final = (ErrorType.VALIDATION, "was refused", Cause.NO_EFFECT)
 _FAILED: Final = (ErrorType.SERVER, "failed on the server", Cause.BROKEN)
-_ORDER: Final[list[Cause | None]] = list(Cause)
 _SAID: Final = ("suggestion", "recoverable", "invalid_fields", "retry_after", "no_effect")
 """What a tool may say of its error, beside type and message."""
+_NOT_THEIRS: Final = (
+    "<",
+    get_path("stdlib"),
+    "/site-packages/",
+    "/haltpoint_tool_worker/",
+    "/haltpoint/tools/",
+)
+"""In the paths of files that the author of a tool does not write."""
 _STACK: Final = 20_000
 """Characters of a stack in the log."""
 
@@ -68,8 +76,7 @@ def classify(error: BaseException, no_effect: tuple[type[BaseException], ...] = 
     Of a group it is what leaves most open. Never raises, whatever the exception's own code does.
     """
     try:
-        readings = [_classify(leaf, no_effect) for leaf in leaves(error)]
-        return max(readings, key=lambda reading: _ORDER.index(reading.cause))
+        return _classify(error, no_effect)
     except BaseException:  # noqa: BLE001 - the exception's own code failed
         return _undeclared(f"{name_of(type(error))} (it cannot be read)")
 
@@ -81,13 +88,13 @@ def read_exception(tool: Tool, error: BaseException) -> Reading:
     Never raises, whatever the exception's own code does.
     """
     reading = classify(error, tool.no_effect)
-    place = _place(error, tool)
+    place = own_place(error)
     if reading.cause not in (Cause.NO_EFFECT, Cause.DECLARED):
         words = reading.fault.message
         _log.warning(
             f"tool {tool.spec.name} raised {words} ({place or tool.place})", stack=stack_of(error)
         )
-    return replace(reading, place=place)
+    return replace(reading, place=Path(place).name)
 
 
 def stack_of(error: BaseException) -> str:
@@ -105,13 +112,11 @@ def misfit(error: BaseException) -> Reading:
     return classify(error)  # a validator of the tool's author failed
 
 
-def leaves(error: BaseException) -> Iterator[BaseException]:
-    """The exceptions of a group, else the exception itself."""
-    if isinstance(error, BaseExceptionGroup):
-        for inner in error.exceptions:
-            yield from leaves(inner)
-    else:
-        yield error
+def own_place(error: BaseException) -> str:
+    """`file:line` of the innermost frame that an author has written; empty when there is none."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if not any(part in frame.filename for part in _NOT_THEIRS)]
+    return f"{own[-1].filename}:{own[-1].lineno}" if own else ""
 
 
 def problems_of(error: ValidationError, most: int = 10, kind: Any = None) -> str:
@@ -133,6 +138,9 @@ def name_of(cls: type) -> str:
 
 
 def _classify(error: BaseException, no_effect: tuple[type[BaseException], ...]) -> Reading:
+    if isinstance(error, BaseExceptionGroup):
+        readings = [_classify(inner, no_effect) for inner in error.exceptions]
+        return max(readings, key=lambda reading: reading.cause or 0)
     if isinstance(error, MalformedResultError):
         return malformed(f"the tool returned an invalid result: {_words(error)}")
     reading = _by_kind(error)
@@ -253,19 +261,3 @@ def _words(error: BaseException) -> str:
         return in_one_line(str(error), _WORDS)
     except BaseException:  # noqa: BLE001 - a hostile __str__
         return ""
-
-
-def _place(error: BaseException, tool: Tool) -> str:
-    """`file:line` of the innermost frame in the package of the tool's function; "" when there is
-    none.
-    """
-    home = _package(getattr(tool.function, "__module__", ""))
-    place = ""
-    for frame, line in traceback.walk_tb(error.__traceback__):
-        if _package(frame.f_globals.get("__name__")) == home:
-            place = f"{Path(frame.f_code.co_filename).name}:{line}"
-    return place
-
-
-def _package(module: object) -> str:
-    return str(module).partition(".")[0]

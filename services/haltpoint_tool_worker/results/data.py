@@ -38,15 +38,15 @@ def with_data(output: Output, outcome: Outcome, raw: object) -> Reading:
     """The outcome with its data, cut when they are beyond the limits. Raises MalformedResultError
     for what JSON cannot say, and for what does not fit the declared type.
     """
-    if output.adapter is None:
-        written = b"{}" if raw is None else json_of(raw)
-    else:
-        written = json_of(_typed(output.adapter, raw))
-    if output.wrapped or not written.startswith(b"{"):
-        written = b'{"%s":%s}' % (WRAP.encode(), written)
-    given = written.decode()
-    text = in_texts(given)
-    warnings = [] if text is given else [IN_TEXTS]
+    if output.adapter is not None:
+        raw = _typed(output.adapter, raw)
+    elif raw is None:
+        raw = {}
+    written = json_of(raw)
+    if output.wrapped or not written.startswith("{"):
+        written = f'{{"{WRAP}":{written}}}'
+    text = in_texts(written)
+    warnings = [] if text is written else [IN_TEXTS]
     data = text.encode()
     is_cut = len(data) > MAX_RESULT or too_deep(data)
     if is_cut:
@@ -55,11 +55,11 @@ def with_data(output: Output, outcome: Outcome, raw: object) -> Reading:
         outcome = structs.replace(outcome, warnings=(*outcome.warnings, *warnings))
     if not is_cut:
         return Reading(outcome, text)
-    whole = text if len(data) <= MAX_WHOLE else ""
     value = json.loads(text)
     cuts = (json_of(_cut(value, MAX_DEPTH, *size)) for size in _SIZES)
-    data = next(cut for cut in cuts if len(cut) <= MAX_RESULT)
-    return Reading(outcome, data.decode(), truncated=True, whole=whole)
+    short = next(cut for cut in cuts if len(cut.encode()) <= MAX_RESULT)
+    whole = text if len(data) <= MAX_WHOLE else ""
+    return Reading(outcome, short, truncated=True, whole=whole)
 
 
 def _typed(adapter: Any, raw: object) -> Any:
@@ -77,9 +77,9 @@ def _typed(adapter: Any, raw: object) -> Any:
         hint = ": is a `return` missing?" if raw is None else ""
         words = f"data that does not fit its result type: {places}{hint}"
         raise MalformedResultError(words) from None
-    except PydanticSerializationError as error:
+    except PydanticSerializationError:
         json_of(raw)  # says it in better words
-        raise MalformedResultError(f"data that does not fit its result type: {error}") from None
+        raise
 
 
 def _cut(value: Any, depth: int, characters: int, items: int) -> Any:
@@ -100,12 +100,12 @@ def _cut(value: Any, depth: int, characters: int, items: int) -> Any:
     return fields
 
 
-def json_of(value: object) -> bytes:
+def json_of(value: object) -> str:
     """The text; half of a character, which no encoding can write, is a question mark. Raises
     MalformedResultError, and what an object's own code raises.
     """
     try:
-        return _encode(value).encode(errors="replace")
+        return _encode(value).encode(errors="replace").decode()
     except (TypeError, ValueError, RecursionError) as error:
         raise MalformedResultError(f"a value that JSON cannot express: {error}") from None
 

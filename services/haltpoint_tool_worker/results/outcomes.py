@@ -127,7 +127,7 @@ def checked(tool: Tool, given: Mapping[Any, Any]) -> Outcome:
     MalformedResultError.
     """
     fields = {name: given[name] for name in _FIELDS if given.get(name) is not None}
-    text = in_texts(json_of(fields).decode()).encode()
+    text = in_texts(json_of(fields)).encode()
     if too_deep(text):
         raise MalformedResultError("a question or an error that is too large")
     try:

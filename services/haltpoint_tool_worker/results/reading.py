@@ -1,6 +1,6 @@
 """What a call gave, or why it gave nothing, before it is recorded."""
 
-from enum import Enum
+from enum import IntEnum
 from typing import Any, Final, cast
 
 from haltpoint.contracts.advice import A_BUG, BY_TYPE, OTHERWISE
@@ -13,17 +13,21 @@ MESSAGE: Final = 1000
 """Characters of a message, and of a suggestion."""
 
 
-class Cause(Enum):
+class Cause(IntEnum):
     """What is known of a failure, in the order of how much may have happened."""
 
-    NO_EFFECT = "it is declared that nothing happened: no_effect, HTTP 4xx"
-    DECLARED = "ToolError, or a result with an error, of another type than TIMEOUT and SERVER"
-    BROKEN = (
-        "TIMEOUT or SERVER: time limit, broken connection, HTTP 408 and 5xx, or the tool says so"
-    )
-    BLOCKED = "TIMEOUT of a call that blocked the event loop of its worker"
-    MALFORMED = "a result that contradicts itself or its schema (B1)"
-    UNDECLARED = "any other exception"
+    NO_EFFECT = 0
+    """It is declared that nothing happened: no_effect, HTTP 4xx."""
+    DECLARED = 1
+    """ToolError, or a result with an error, of another type than TIMEOUT and SERVER."""
+    BROKEN = 2
+    """TIMEOUT or SERVER: time limit, broken connection, HTTP 408 and 5xx, or the tool says so."""
+    BLOCKED = 3
+    """TIMEOUT of a call that blocked the event loop of its worker."""
+    MALFORMED = 4
+    """A result that contradicts itself or its schema (B1)."""
+    UNDECLARED = 5
+    """Any other exception."""
 
 
 @value

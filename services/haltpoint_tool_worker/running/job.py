@@ -10,6 +10,7 @@ from opentelemetry.trace import Span
 from haltpoint.contracts.base import chain_of
 from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.results import HookRecord, HookVerdict
+from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.observability import logs
 from haltpoint.runtime.store.limits.effects import OwnEffect
 from haltpoint.runtime.store.limits.reserving import Place
@@ -67,10 +68,20 @@ class Job(Struct, eq=False):
         return self.request.deadline / 1000 - time.time()
 
     @property
+    def waited(self) -> int:
+        """Ms from its order to the beginning of our work on it."""
+        sent, _, _ = self.ref.entry.partition("-")
+        return self.began_ms - int(sent)
+
+    @property
+    def spec(self) -> ToolSpec:
+        """What its tool declares; nothing of one that is not offered here."""
+        return ToolSpec(self.request.tool) if self.tool is None else self.tool.spec
+
+    @property
     def repeatable(self) -> bool:
         """Whether both the plan and the tool say that it may run again."""
-        is_tools = self.tool is not None and self.tool.spec.repeatable
-        return is_tools and self.request.repeatable
+        return self.request.repeatable and self.spec.repeatable
 
     @property
     def called(self) -> bool:
@@ -97,9 +108,7 @@ class Job(Struct, eq=False):
 
     def is_in(self, task: "asyncio.Task[Any] | None") -> bool:
         """Whether a coroutine of it runs in this task. For any thread."""
-        return task is not None and any(
-            run.inside is task and not run.gone for run in list(self.runs)
-        )
+        return any(run.inside is task for run in list(self.runs))
 
     @property
     def seconds(self) -> float:

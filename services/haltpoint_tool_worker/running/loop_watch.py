@@ -12,8 +12,6 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from msgspec import Struct
-
 from haltpoint.contracts.tools import DEFAULT_TIMEOUT
 from haltpoint.runtime.observability import logs
 from haltpoint_tool_worker.running.job import Job
@@ -31,13 +29,6 @@ Suspects = Callable[["asyncio.Task[Any] | None"], Sequence[Job]]
 _log = logs.get(__name__)
 
 
-class Blocked(Struct, frozen=True):
-    """A loop that has not turned for too long."""
-
-    seconds: float
-    suspects: Sequence[Job]
-
-
 class LoopWatch:
     """Looks at one event loop from another thread."""
 
@@ -47,30 +38,31 @@ class LoopWatch:
         self._turned = threading.Event()
         self._turned.set()
         self._looked = time.monotonic()
-        self._seconds = 0.0
+        self.seconds = 0.0
+        """Since its last turn."""
         self._named = False
 
-    def look(self) -> Blocked | None:
-        """Ask the loop for a turn; return what is known when it has not turned for too long."""
+    def look(self) -> Sequence[Job] | None:
+        """Ask the loop for a turn; the suspects when it has not turned for too long."""
         passed = time.monotonic() - self._looked
         self._looked += passed
         if self._turned.is_set():
             self._turned.clear()
-            self._seconds = 0.0
+            self.seconds = 0.0
             self._named = False
             self._loop.call_soon_threadsafe(self._turned.set)
             return None
         # A process that was paused has not been blocked meanwhile.
-        self._seconds += min(passed, 2 * EVERY)
+        self.seconds += min(passed, 2 * EVERY)
         suspects = self._suspects(asyncio.current_task(self._loop))
         times = [job.request.timeout for job in suspects] or [DEFAULT_TIMEOUT]
-        if not self._named and self._seconds >= min(PATIENCE, *times):
+        if not self._named and self.seconds >= min(PATIENCE, *times):
             self._named = True
             for job in suspects:
                 words = "blocks the event loop, and with it every call of this worker"
-                seconds = round(self._seconds, 1)
+                seconds = round(self.seconds, 1)
                 _log.warning(f"{job.doing} {words}", seconds=seconds, hint=UNBLOCK)
             if len(suspects) == 1 and suspects[0].runs:
                 suspects[0].runs[-1].blocked = True
-        too_long = self._seconds >= max(times) + GRACE
-        return Blocked(self._seconds, suspects) if too_long else None
+        too_long = self.seconds >= max(times) + GRACE
+        return suspects if too_long else None

@@ -16,12 +16,11 @@ from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.store.receipts import Claimed, ClaimStatus, Finished
 from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.tools import Tool, tool_of
-from haltpoint_tool_worker.admission.effects import EffectKeys
-from haltpoint_tool_worker.admission.limits import Limits
+from haltpoint_tool_worker.admission.shared import Shared
 from haltpoint_tool_worker.pipeline import Pipeline
 from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.running.job import Job
-from tests.support.limits import no_effects, unlimited
+from tests.support.limits import unlimited
 
 
 @dataclass
@@ -64,8 +63,7 @@ class Call:
         arguments: str = "{}",
         *,
         paper: Paper | None = None,
-        limits: Limits | None = None,
-        effects: EffectKeys | None = None,
+        shared: Shared | None = None,
         begun: bool = False,
         seconds: float = 20.0,
         **order: Any,
@@ -85,14 +83,8 @@ class Call:
         ref = EntryRef.of("hp:{0}:tools:default", "1-0")
         self.job = Job(ref, request, arguments, None, 1, time.monotonic(), begun, found)
         self.paper = paper or Paper()
-        self.pipeline = Pipeline(
-            registry,
-            self.paper,  # type: ignore[arg-type]
-            Tracing(),
-            10.0,
-            limits or unlimited(),
-            effects or no_effects(),
-        )
+        store: Any = self.paper
+        self.pipeline = Pipeline(registry, store, shared or unlimited(), Tracing(), 10.0)
 
     async def receipt(self) -> Finished:
         """What is recorded of it."""

@@ -23,7 +23,7 @@ from haltpoint_tool_worker.registry import Registry
 from haltpoint_tool_worker.running import runner as runner_module
 from haltpoint_tool_worker.running.slots import Slots
 from tests.support import wait_until
-from tests.support.limits import no_effects, unlimited
+from tests.support.limits import unlimited
 from tests.unit.tool_worker.calling import fault_of, tool_in
 
 STREAM = "hp:{0}:tools:default"
@@ -118,7 +118,7 @@ async def worker() -> AsyncIterator[Worker]:
         found = tool_in(globals()[name])
         registry.add(found)
     receipt_store: Any = receipts
-    pipeline = Pipeline(registry, receipt_store, Tracing(), 10.0, unlimited(), no_effects())
+    pipeline = Pipeline(registry, receipt_store, unlimited(), Tracing(), 10.0)
     handlers = Handlers(Slots(16, 1), pipeline, receipt_store, receipt_store, lambda: False)
     yield Worker(receipts, handlers)
     for gate in GATES.values():

@@ -11,9 +11,9 @@ from haltpoint.contracts.results import ErrorType
 from haltpoint.runtime.store.limits.effects import OwnEffect, Prior, Standing
 from haltpoint.runtime.store.receipts import Finished
 from haltpoint.tools import Tool, ToolError, register
-from haltpoint_tool_worker.admission.effects import EffectKeys, effect_of
+from haltpoint_tool_worker.admission.effects import effect_of
 from haltpoint_tool_worker.registry import Registry
-from tests.support.limits import PaperLimits
+from tests.support.limits import PaperLimits, unlimited
 from tests.unit.tool_worker.calling import Call, fault_of, question_of
 from tests.unit.tool_worker.test_hooks import declared
 
@@ -80,12 +80,12 @@ async def run_call(
     for one in {tool.name: tool, "pay": PAY}.values():
         registry.add(one)
     registry.prepare([declared(one) for one in hooks])
-    keys = EffectKeys(paper, limits)  # type: ignore[arg-type]
+    shared = unlimited(limits, paper)
     given: dict[str, Any] = {"attempt": 1, "tenant": "acme", "repeatable": False} | order
-    call = Call(registry, tool.name, arguments, effects=keys, begun=begun, **given)
+    call = Call(registry, tool.name, arguments, shared=shared, begun=begun, **given)
     finished = await call.receipt()
     if call.job.effect is not None:
-        call.pipeline.effects.settle(call.job, finished)
+        call.pipeline.shared.settle(call.job, finished)
     return finished
 
 

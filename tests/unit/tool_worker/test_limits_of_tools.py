@@ -10,7 +10,7 @@ import pytest
 from haltpoint.contracts.results import ErrorType
 from haltpoint.runtime.store.receipts import Finished
 from haltpoint.tools import Ctx, Tool, ToolError, register
-from haltpoint_tool_worker.admission.limits import Limits
+from haltpoint_tool_worker.admission.shared import Shared
 from haltpoint_tool_worker.running.runner import Stopped
 from tests.support import wait_until
 from tests.support.limits import PaperLimits, rests, unlimited
@@ -47,17 +47,17 @@ def _nothing_ran() -> None:
 
 
 async def run_call(
-    limits: Limits, tool: Tool, *others: Tool, cancelled: bool = False, **order: Any
+    shared: Shared, tool: Tool, *others: Tool, cancelled: bool = False, **order: Any
 ) -> Finished:
     call = Call(
-        (tool, *others), tool.name, limits=limits, **{"attempt": 1, "tenant": "acme", **order}
+        (tool, *others), tool.name, shared=shared, **{"attempt": 1, "tenant": "acme", **order}
     )
     work = asyncio.create_task(call.receipt())
     if cancelled:
         await wait_until(lambda: bool(RAN))
         call.job.stop(Stopped.CANCELLED)
     finished = await work
-    call.pipeline.limits.leave(call.job)
+    call.pipeline.shared.leave(call.job)
     return finished
 
 

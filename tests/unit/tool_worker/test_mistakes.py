@@ -232,7 +232,7 @@ async def test_a_lifespan_that_fails_is_named_with_its_reason(folder: Path) -> N
 
 async def test_a_lifespan_without_its_decorator_is_told_which(folder: Path) -> None:
     words = await opening(folder, "async def lifespan():\n    yield 1")
-    assert "it gives a async_generator. Write @asynccontextmanager above it" in words
+    assert "Write @asynccontextmanager above it" in words
 
 
 class Book(BaseModel):
