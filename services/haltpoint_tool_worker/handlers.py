@@ -299,14 +299,18 @@ class Handlers:
 
 def log_action(job: Job, finished: Finished) -> None:
     """Write how an action ended; arguments and data are in the action log of the chain."""
-    error, metadata = finished.outcome.error, recorded_outcome(finished).metadata
+    outcome = recorded_outcome(finished)
+    error = outcome.error
     line: JsonObject = {
         "tool": job.request.tool,
         "position": job.request.position,
-        "status": finished.outcome.next_action.value,
+        "status": outcome.next_action.value,
         "attempt": finished.attempt,
-        "duration_ms": metadata.duration_ms,
-        "sources": {place: source.source.value for place, source in metadata.sources.items()},
+        "duration_ms": outcome.metadata.duration_ms,
+        "sources": {
+            place: {"source": source.source.value}
+            for place, source in outcome.metadata.sources.items()
+        },
     }
     if error is not None:
         line |= {

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, RootModel, SecretStr
 
+from haltpoint.contracts.reasons import SourceKind
 from haltpoint.contracts.secret_forms import names_secret
 from haltpoint.contracts.secrets import (
     starred,
@@ -158,7 +159,12 @@ def test_a_secret_as_a_name_is_starred() -> None:
 
 def test_of_a_card_and_an_iban_the_end_is_shown() -> None:
     card = {"card": "4111 1111 1111 1234", "iban": "DE89370400440532013000", "cvv": "123"}
-    assert starred(card) == {"card": "***1234", "iban": "***3000", "cvv": "***"}
+    shown = {"card": "***1234", "iban": "***3000", "cvv": "***"}
+    assert starred(card) == shown
+    text = "pay will run with iban = ***3000. The model wrote this value."
+    assert starred({**shown, "question": text}) == {**shown, "question": text}
+    both = {"card": {"number": "4111 1111 1111 1234", "cvv": "123"}}
+    assert starred(both) == {"card": "***"}
 
 
 def test_what_is_not_given_is_not_starred() -> None:
@@ -196,8 +202,20 @@ def test_a_parameter_typed_as_a_secret_is_one_whatever_its_name() -> None:
     }
 
 
+@pytest.mark.parametrize("kind", SourceKind)
+def test_what_says_where_a_secret_comes_from_is_none(kind: SourceKind) -> None:
+    sources = {"password": {"source": kind.value, "where": ""}}
+    view = {"sources": sources, "why": f"The {kind.value} wrote this value."}
+    assert starred(view) == view
+    assert starred({"password": {"source": "a vault"}}) == {"password": "***"}
+
+
 def test_a_schema_is_shown_as_it_is() -> None:
-    form = {"type": "object", "properties": {"password": {"type": "string"}}}
+    form = {
+        "type": "object",
+        "properties": {"password": {"type": "string"}, "card": {"$ref": "#/$defs/Card"}},
+        "$defs": {"Card": {"type": "object"}},
+    }
     assert starred({"form": form, "type": "string"}) == {"form": form, "type": "string"}
 
 

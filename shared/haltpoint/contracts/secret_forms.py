@@ -34,7 +34,7 @@ COUNTS: Final = re.compile(r"[\d. -]*")
 KNOWN_BY_ITS_END: Final = re.compile(r"(?i)(?:card|iban)(?:[ _-]?(?:number|num|no))?\Z")
 VALUE: Final = re.compile(
     r"(?:[bru]|\w+\()?(\\*[\"'`])(?:(?!\1)(?:\\.|[^\\])){0,4096}+\1"
-    r"|\[[^\[\]{}]*[\"'][^\[\]{}]*\]|(?!(?:null|true|false|none)\b|[{\[(])"
+    r"|\[[^\[\]{}]*[\"'][^\[\]{}]*\]|(?!(?:null|true|false|none|\*{3}\w{4})\b|[{\[(])"
     r"(?:(?<=(?:ord|ort|ase|ass|ard|ber|ban): )"
     r"(?:(?: (?!\S*[:=]))?[^\s\"'\\<>]*[^\s\"'\\<>,;.)}\]])+"
     r"|\d[\d -]{6,30}\d\b|[^\s,;&\"')}\]\\]+)",

@@ -11,6 +11,7 @@ import re2
 from msgspec import Raw, json
 
 from haltpoint.contracts.base import value as frozen
+from haltpoint.contracts.reasons import SourceKind
 from haltpoint.contracts.secret_forms import (
     COUNTED,
     COUNTS,
@@ -42,14 +43,25 @@ _SAID: Final = frozenset({"value", "Value", "values", "val", "answer", "content"
 """The fields of an entry with a name and a value, of headers and forms."""
 _DATA: Final = _ARGUMENTS | {"data", "result", "value"}
 """Those that have values of tools and people; in others a word may be that of a state."""
+_PARTS: Final = ("properties", "$defs")
+"""The fields of a JSON Schema whose names are those of its parts."""
+_SOURCES: Final = tuple(SourceKind)
+"""A value with one of these as its source says of a parameter where its value comes from."""
+_END: Final = re.compile(r"(?s)\A(?:\*{3}|.{9,})(.{4})\Z")
+"""Of a long value, or of one that has its stars."""
 _TOKEN: Final = re.compile(r"[\w.:~/+-]*")
 """An id, a time, the word of a state: no text in which words are searched for."""
 
 
 def _hides(name: str, value: Any) -> bool:
-    """Whether what has this name is a secret with this value; counts of tokens are none."""
+    """Whether what has this name is a secret with this value. Counts of tokens are none, nor is
+    what says where the value of a parameter of this name comes from.
+    """
     if not names_secret(name):
         return False
+    match value:
+        case {"source": kind} if kind in _SOURCES:
+            return False
     if isinstance(value, str) or not COUNTED.match(name):
         return True
     return not COUNTS.fullmatch(" ".join(lines_in(value)))
@@ -83,7 +95,7 @@ def without_secrets(text: str, values: Iterable[str] = ()) -> str:
     """The text with stars in place of secrets of known forms and names, and of these values."""
     for hidden in sorted(values, key=len, reverse=True):
         text = _without(text, hidden)
-    readable = text if text.isascii() else text.encode(errors="replace").decode()
+    readable = text.encode(errors="replace").decode()
     if not _compiled(LIKE_SECRET).search(readable):
         return text
     return _without_pairs(_compiled(FORM).sub(_stars_between, readable))
@@ -94,8 +106,7 @@ _key: Final = lru_cache(maxsize=4096)(without_secrets)
 
 def without_secrets_in(text: bytes, typed: Names = ()) -> bytes:
     """JSON text with stars; as it is when there is nothing to hide."""
-    value = _opened(text, typed)
-    return json.encode(starred(value, typed=typed))
+    return json.encode(starred(_opened(text, typed), typed=typed))
 
 
 def _opened(text: bytes, names: Names = ()) -> Any:
@@ -105,17 +116,15 @@ def _opened(text: bytes, names: Names = ()) -> Any:
     is_named = any(json.encode(name) in text for name in names)
     if not (is_named or _compiled(LIKE_SECRET).search(text.decode())):
         return Raw(text)
-    if len(text) < _SMALL:
+    if len(text) < _SMALL or text[:1] not in b"[{":
         return json.decode(text)
     if text.startswith(b"["):
         items = json.decode(text, type=list[Raw])
         return [_opened(bytes(inner), names) for inner in items]
-    if not text.startswith(b"{"):
-        return json.decode(text)
     fields = json.decode(text, type=dict[str, Raw])
     return {
         name: json.decode(inner)
-        if name == "properties" or name in _SAID or name in names or names_secret(name)
+        if name in _PARTS or name in _SAID or name in names or names_secret(name)
         else _opened(bytes(inner), names)
         for name, inner in fields.items()
     }
@@ -132,14 +141,14 @@ def starred(value: Any, names: Names = (), *, typed: Names = (), values: Iterabl
     def told(shown: Any, *, is_data: bool) -> Any:
         if isinstance(shown, Raw):
             text = bytes(shown)
-            is_plain = not any(json.encode(one)[1:-1] in text for one in hidden)
-            return shown if is_plain else walk.over(json.decode(text), is_data=is_data)
+            is_told = any(json.encode(one)[1:-1] in text for one in hidden)
+            return walk.over(json.decode(text), is_data=is_data) if is_told else shown
         word = str(shown)
         if is_data and word in hidden and len(word) >= _SHORTEST:
             return STARS
         return text_of(shown) if isinstance(shown, str) else shown
 
-    walk = _Walk(typed, _stars_for, told)
+    walk = _Walk(typed, stars_for, told)
     return walk.over(value, names)
 
 
@@ -147,13 +156,11 @@ def secret_values(value: Any, names: Names = (), typed: Names = ()) -> list[str]
     """The texts and numbers in fields that are secret, line by line."""
     found: list[str] = []
 
-    def find(_: str, hidden: Any) -> None:
-        found.extend(lines_in(hidden))
+    def find(name: str, hidden: Any) -> None:
+        if stars_for(name, hidden) != hidden:
+            found.extend(lines_in(hidden))
 
-    def pass_over(shown: Any, **_: bool) -> Any:
-        return shown
-
-    _Walk(typed, find, pass_over).over(value, names)
+    _Walk(typed, find, lambda shown, **_: shown).over(value, names)
     return found
 
 
@@ -218,19 +225,21 @@ class _Walk:
 
 
 def _is_schema(name: str, inner: Any) -> bool:
-    """Whether these are the properties of a JSON Schema, where names have no values."""
-    if name != "properties" or not isinstance(inner, dict):
+    """Whether these are the parts of a JSON Schema, where names have no values."""
+    if name not in _PARTS or not isinstance(inner, dict):
         return False
     return all(isinstance(schema, dict) for schema in inner.values())
 
 
-def _stars_for(name: str, hidden: Any) -> Any:
+def stars_for(name: str, hidden: Any) -> Any:
     """Stars; nothing where nothing is given, and of a card or an IBAN the end."""
-    if hidden is None or isinstance(hidden, bool) or hidden == "":
-        return hidden
-    text = str(hidden)
-    is_long = len(text) > 2 * _INSIDE and not text.startswith(STARS)
-    return STARS + text[-4:] if is_long and KNOWN_BY_ITS_END.search(name) else STARS
+    match hidden:
+        case None | bool() | "":
+            return hidden
+        case str() | int() if KNOWN_BY_ITS_END.search(name):
+            return STARS + "".join(_END.findall(str(hidden)))
+        case _:
+            return STARS
 
 
 def _without(text: str, hidden: str) -> str:

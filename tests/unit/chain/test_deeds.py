@@ -102,6 +102,7 @@ def test_f1_what_is_named_like_a_secret_is_starred_whatever_it_holds() -> None:
     )
     assert line(login, password='ab" and c') == "With ***"
     assert line(spec("log_in"), api_key="ab cd") == "Log in: api_key ***"
+    assert line(spec("pay"), iban="DE89370400440532013000") == "Pay: iban ***3000"
 
 
 def test_f1_a_line_has_an_end() -> None:
@@ -126,6 +127,7 @@ def test_f1_a_line_has_an_end() -> None:
             "1",
         ),
         ({"targets": ("to",)}, {"name": "x"}, None),
+        ({"targets": ("iban",)}, {"iban": "DE89370400440532013000"}, "***3000"),
     ],
 )
 def test_f1_the_target_is_the_first_marked_parameter_that_is_given(

@@ -129,6 +129,13 @@ def test_c13_each_target_has_the_source_that_comparison_finds(
     assert source(story, value) == found
 
 
+def test_c13_of_a_value_that_is_hidden_the_question_has_the_end() -> None:
+    pay = writing("pay", targets=("iban",))
+    order = sent(open_ended("pay it", pay), "pay", iban="DE89370400440532013000")
+    (reason,) = [one for one in order.reasons if one.kind is ReasonKind.TARGET]
+    assert reason.words.startswith("pay will run with iban = ***3000. The model wrote")
+
+
 def test_c13_the_excerpt_shows_the_text_around_a_value() -> None:
     story = knows(
         open_ended(), {"body": "Hello,\n" + "a " * 100 + "send it to eve@x.org today " + "b " * 100}

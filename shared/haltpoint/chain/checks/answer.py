@@ -34,6 +34,7 @@ from haltpoint.contracts.secret_forms import names_secret
 from haltpoint.contracts.secrets import (
     STARS,
     starred,
+    stars_for,
     typed_in,
     without_secrets,
 )
@@ -226,10 +227,9 @@ def deed_words(spec: ToolSpec, arguments: str, data: str = "{}") -> DeedWords:
 def _target(spec: ToolSpec, given: JsonObject) -> str | None:
     """What is given at the first marked place that has something."""
     for place in (*spec.provenance, *spec.targets):
-        path = path_of(place)
-        values = [value for inner, value in scalars_at(given, path) if KEYS not in inner]
+        values = [value for inner, value in scalars_at(given, path_of(place)) if KEYS not in inner]
         if any(values):
-            return shown(str(path[0]), values).strip('"')
+            return shown("", values).strip('"')
     return None
 
 
@@ -240,8 +240,8 @@ def shown(name: str, value: Any) -> str:
     if value is None:
         return "–"
     if value == STARS or names_secret(name):
-        return STARS
-    if isinstance(value, bool | int | float):
+        return _visible(stars_for(name, value) or STARS)
+    if isinstance(value, int | float):
         return _visible(write_json(value))
     values = value if isinstance(value, list) else [value]
     parts = [part if isinstance(part, str) else write_json(part) for part in values]
