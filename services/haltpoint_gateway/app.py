@@ -44,11 +44,9 @@ from haltpoint_gateway.measuring import Measures
 from haltpoint_gateway.notices.channels import channel_of
 from haltpoint_gateway.notices.notifier import GROUP as NOTICES
 from haltpoint_gateway.notices.notifier import Notifier
-from haltpoint_gateway.notices.outbox import Outbox
 from haltpoint_gateway.people.admin_key import admin_key
-from haltpoint_gateway.people.audit import Audit, digest_of
-from haltpoint_gateway.people.keys import Keyring
-from haltpoint_gateway.people.keys import digest_of as digest_of_key
+from haltpoint_gateway.people.audit import Audit
+from haltpoint_gateway.people.keys import Keyring, digest_of
 from haltpoint_gateway.people.sign_on import behind_proxy
 from haltpoint_gateway.shared_logs import SharedLogs
 
@@ -78,7 +76,8 @@ async def run(settings: Settings, beside: tuple[str, ...] = ()) -> None:
         ):
             gateway = assemble(settings, here.redis, calls, here.topology, tracing, key, beside)
             here.tell = partial(_miss, gateway)
-            policy = digest_of(settings.policy_file)
+            file = settings.policy_file
+            policy = digest_of(file.read_bytes().decode()) if file else ""
             note_policy = partial(gateway.audit.note_policy, policy, here.instance)
             here.every(_HOUR, note_policy, "policy")
             _listen(here, gateway)
@@ -115,17 +114,17 @@ def assemble(
     policy = policy_file.read(settings.policy_file)
     catalogue = ToolCatalogue(calls, topology, policy.blocked_tools)
     pauses = Pauses(calls, topology)
-    audit = Audit(calls, topology, limits.retention)
     views = Views(redis, calls, topology, phrases_file.read(settings.phrases_file))
     queues = partial(_queues, redis, topology, catalogue, pauses)
     return Gateway(
         settings=settings,
+        redis=redis,
+        functions=Functions(calls, topology),
         agents=agents_file.read(settings.agents_file),
         patterns=[pattern.id for pattern in policy.patterns],
         store=Store(calls, topology, limits),
         inbox=Inbox(calls, topology),
-        outbox=Outbox(redis, limits.retention),
-        audit=audit,
+        audit=Audit(calls, topology, limits.retention),
         catalogue=catalogue,
         pauses=pauses,
         dead_letters=DeadLetters(calls, topology),
@@ -135,7 +134,7 @@ def assemble(
         logs=SharedLogs(views),
         history=History(redis, topology),
         measures=Measures(redis, topology, queues),
-        keyring=Keyring(redis, Functions(calls, topology), audit, digest_of_key(key)),
+        keyring=Keyring(redis, digest_of(key)),
         tracing=tracing,
         faults=lambda: _faults(redis, topology, Counter(beside)),
         queues=queues,
@@ -154,7 +153,7 @@ async def _miss(gateway: Gateway, partition: int) -> None:
 def _listen(here: service.Service, gateway: Gateway) -> None:
     path = gateway.settings.escalation_handler
     handler = EscalationHandler.load(path) if path else None
-    requests = RequestsHandler(here.redis, gateway, handler)
+    requests = RequestsHandler(gateway, handler)
     _subscribe(here, Stream.HUMANS, GROUP[Stream.HUMANS], requests)
     feed.listen(here, gateway.watchers)
 
@@ -168,13 +167,13 @@ async def _announce(here: service.Service, gateway: Gateway, public_url: str) ->
         why = "they are made of public facts, and HALTPOINT_LIMITS__FACTS_AGE=0 writes none"
         fix = "Leave HALTPOINT_LIMITS__FACTS_AGE out, or remove [[notify]]"
         raise HaltpointError("HP-006", "no notice can be sent", why, fix)
-    notifier = Notifier(here.redis, gateway, rules, public_url)
-    ticks = {rule.name: partial(notifier.deliver, rule, channel_of(rule)) for rule in rules}
+    channels = {rule: channel_of(rule) for rule in rules}
+    notifier = Notifier(gateway, channels, public_url)
     groups = dict.fromkeys(here.topology.keys("facts"), NOTICES)
     await reach(here.url, partial(make_groups, here.redis, groups))
     _subscribe(here, "facts", NOTICES, notifier)
-    for name, deliver in ticks.items():
-        here.every(_NOTICES, deliver, f"notices {name}")
+    for rule in rules:
+        here.every(_NOTICES, partial(notifier.deliver, rule), f"notices {rule.name}")
 
 
 def _subscribe(

@@ -19,13 +19,13 @@ from haltpoint.runtime.store.dead_letters import DeadLetters
 from haltpoint.runtime.store.inbox import Inbox
 from haltpoint.runtime.store.recovery import Recovery
 from haltpoint.runtime.store.store import Store
+from haltpoint.runtime.streams.connection import Functions
 from haltpoint.runtime.streams.pauses import Pauses
 from haltpoint.runtime.streams.tool_catalogue import ToolCatalogue
 from haltpoint.runtime.views.feeds import Feeds
 from haltpoint.runtime.views.history import History
 from haltpoint.runtime.views.views import Views
 from haltpoint_gateway.measuring import Measures
-from haltpoint_gateway.notices.outbox import Outbox
 from haltpoint_gateway.people.audit import Audit
 from haltpoint_gateway.people.keys import Keyring
 from haltpoint_gateway.people.principal import Principal
@@ -45,12 +45,13 @@ class Gateway:
     """
 
     settings: Settings
+    redis: Any  # redis-py's hints say what any protocol version may answer
+    functions: Functions
     agents: Agents
     patterns: Sequence[str]
     """The ids of those of the policy file."""
     store: Store
     inbox: Inbox
-    outbox: Outbox
     audit: Audit
     catalogue: ToolCatalogue
     pauses: Pauses

@@ -6,8 +6,6 @@ repeat is harmless, and a message that cannot be read goes to the dead letters.
 
 import asyncio
 
-from redis.asyncio import Redis
-
 from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.commands import HumanRequested
 from haltpoint.contracts.people.audit import Deed
@@ -31,10 +29,7 @@ _log = logs.get(__name__)
 class RequestsHandler:
     """Calls people by a line in the log; an escalation goes to `handler` first."""
 
-    def __init__(
-        self, redis: Redis, gateway: Gateway, escalation_handler: EscalationHandler | None
-    ) -> None:
-        self._redis = redis
+    def __init__(self, gateway: Gateway, escalation_handler: EscalationHandler | None) -> None:
         self._gateway = gateway
         self._escalation_handler = escalation_handler
 
@@ -53,7 +48,7 @@ class RequestsHandler:
         if isinstance(message, HumanRequested):
             with logs.about(chain=message.subject, trace=message.traceparent):
                 await self._tell(message)
-        pipeline = self._redis.pipeline(transaction=True)
+        pipeline = self._gateway.redis.pipeline(transaction=True)
         pipeline.xack(entry.stream, GROUP[Stream.HUMANS].value, entry.id)
         pipeline.xdel(entry.stream, entry.id)
         await pipeline.execute()

@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 MEDIA_TYPE = "application/problem+json"
 
-_AWAY = (RedisConnectionError, RedisTimeoutError)
+AWAY = (RedisConnectionError, RedisTimeoutError)
 _KINDS = (ClientDisconnect, HTTPException, RequestValidationError)
 _UNKNOWN_ROW = (OtherReleaseError, msgspec.ValidationError)
 
@@ -163,7 +163,7 @@ def install(app: FastAPI, answer: Callable[[Request, Problem], Response] = as_js
     async def handle(request: Request, error: Exception) -> Response:
         return answer(request, problem_of(error, request))
 
-    for kind in (Problem, *_KINDS, *_AWAY, *_UNKNOWN_ROW, Exception):
+    for kind in (Problem, *_KINDS, *AWAY, *_UNKNOWN_ROW, Exception):
         app.add_exception_handler(kind, handle)
 
 
@@ -171,7 +171,7 @@ def problem_of(error: Exception, request: Request) -> Problem:
     """An error as people read it."""
     if isinstance(error, Problem):
         return error
-    if isinstance(error, _AWAY):
+    if isinstance(error, AWAY):
         return redis_unreachable(error)
     if isinstance(error, _UNKNOWN_ROW):
         return other_release(error)

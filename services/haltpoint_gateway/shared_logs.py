@@ -22,7 +22,7 @@ from haltpoint.contracts.secrets import without_secrets_in
 from haltpoint.contracts.views.chains import EventView
 from haltpoint.runtime.views.log_view import BEFORE_ALL, Place, place_of
 from haltpoint.runtime.views.views import Views
-from haltpoint_gateway.watchers import HEART, HEARTBEAT, Watched, Watchers
+from haltpoint_gateway.watchers import HEART, Watched, Watchers
 
 LINES: Final = 32
 """Lines of a block. A line never changes: a block that has them all is never read again."""
@@ -38,6 +38,9 @@ _READS: Final = 4
 between.
 """
 
+
+_FRESH: Final = 10.0
+"""Seconds for which a log is known while nothing is heard of its chain: a wake-up may get lost."""
 
 _SENDS: Final = 8
 """Blocks that are sent in one turn of the event loop: a thousand watchers leave time for others."""
@@ -108,7 +111,7 @@ class SharedLogs:
         with watchers.watch(chain_id) as watch:
             while not watchers.closing:
                 watch.woken.clear()
-                since = max(watch.chain.changed, monotonic() - HEARTBEAT)
+                since = max(watch.chain.changed, monotonic() - _FRESH)
                 block = await self.block(watch.chain, number, since)
                 async with self._turns:
                     await asyncio.sleep(0)

@@ -11,8 +11,8 @@ from typing import Final
 
 from haltpoint.contracts.base import chain_of
 
-HEARTBEAT: Final = 10.0
-"""Seconds of silence after which a stream says that it is alive, and looks anyway."""
+HEARTBEAT: Final = 1.25
+"""Seconds of silence after which a stream says that it is alive, unless its key was revoked."""
 
 HEART: Final = b": heartbeat\n\n"
 """That it is alive."""
@@ -64,8 +64,8 @@ class Watch:
 
 
 class Watchers:
-    """The open event streams of this process. A lost wake-up delays a watcher until its next
-    heartbeat, no more.
+    """The open event streams of this process. A lost wake-up delays a watcher by ten
+    seconds, no more.
 
     `present` is set while there are any.
     """

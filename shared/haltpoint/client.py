@@ -211,7 +211,7 @@ class Client(Operating):
         if after:
             headers["Last-Event-ID"] = after
         path = path_of("chains", chain_id, "events")
-        # A heartbeat comes every 10 s; silence for three times as long is a broken connection.
+        # A heartbeat comes every few seconds; so long a silence is a broken connection.
         async with self._http.stream("GET", path, headers=headers, timeout=30.0) as reply:
             if not reply.is_success:
                 raise problem_of(reply.status_code, await reply.aread())

@@ -19,8 +19,8 @@ _APART: Final = 1.2
 would be 5.5.
 """
 
-Channel = Callable[[str, Letter], Coroutine[Any, Any, None]]
-"""Delivers a letter under the id of its notice. Raises UndeliveredError."""
+Channel = Callable[[Letter], Coroutine[Any, Any, None]]
+"""Delivers a letter. Raises UndeliveredError."""
 
 
 class UndeliveredError(Exception):
@@ -46,7 +46,7 @@ def _service(rule: NotifyRule, url: str) -> Channel:
     for server in service:
         server.request_rate_per_sec = min(server.request_rate_per_sec, _APART)
 
-    async def send(_: str, letter: Letter) -> None:
+    async def send(letter: Letter) -> None:
         if not await service.async_notify(letter.text, letter.title):
             raise UndeliveredError("the service did not accept it; the gateway's log may say why")
 
@@ -62,11 +62,11 @@ def _signed(rule: NotifyRule) -> Channel:
     except (EmptyWebhookSecretError, ValueError) as error:
         fix = "Set it to whsec_ and 24 bytes or more in base64"
         raise _unusable(rule, f"{name} has no secret that can sign", fix) from error
-    once = httpx.Limits(max_keepalive_connections=0)
-    http = httpx.AsyncClient(timeout=_PATIENCE, limits=once)
+    http = httpx.AsyncClient(timeout=_PATIENCE, headers={"Connection": "close"})
 
-    async def send(notice_id: str, letter: Letter) -> None:
+    async def send(letter: Letter) -> None:
         body = json.dumps(letter.document)
+        notice_id = letter.document["id"]
         now = datetime.now(UTC)
         headers = {
             "Content-Type": "application/json",

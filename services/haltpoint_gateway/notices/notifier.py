@@ -2,93 +2,120 @@
 
 It is a consumer group of the stream of facts beside the chains: a service that does not take a
 notice delays no chain and no answer.
+
+A notice is kept before the fact that it is about is acknowledged, and forgotten after it was
+delivered. So it is sent at least once, always under the same id, whatever becomes of a gateway.
 """
 
-import asyncio
 import json
 import math
+import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urljoin
 
-from redis.asyncio import Redis
-
 from haltpoint.contracts.people.notices import Notice, NotifyRule
-from haltpoint.contracts.views.chains import RequestView
-from haltpoint.runtime.observability import logs
 from haltpoint.runtime.streams.delivery import Entry
 from haltpoint_gateway.gateway import Gateway
 from haltpoint_gateway.notices.channels import Channel, UndeliveredError
 from haltpoint_gateway.notices.words import letter_of
 
 GROUP: Final = "notices"
-_log = logs.get(__name__)
+FAILED: Final = "hp:{0}:notices"
+"""The hash of the notices whose last try failed, by their ids."""
+_PAUSES: Final = (30, 60, 120, 240, 480, 960, *[1800] * 24)
+"""Seconds from each try to the next, or up to twice as long; so a gateway has the first of them to
+send a notice that it took. It is given up behind the last, after a day.
+"""
+_BATCH: Final = 2
+"""Notices of a rule that are sent in one turn. Twenty held up answers by a quarter of a second."""
 
 
 @dataclass(frozen=True, slots=True)
 class Notifier:
     """Keeps a notice for each question that a rule announces, and delivers those that are due.
 
-    `public_url` is where people reach the pages of this gateway.
+    Each rule has a queue, by when its notices are due: a service that is slow keeps no other one
+    waiting. `public_url` is where people reach the pages of this gateway.
     """
 
-    redis: Redis
     gateway: Gateway
-    rules: tuple[NotifyRule, ...]
+    channels: Mapping[NotifyRule, Channel]
     public_url: str
 
     async def handle(self, entries: list[Entry]) -> None:
         """Keep the notices of these facts, then acknowledge them."""
         for entry in entries:
-            fact = json.loads(entry.fields[b"__data__"])
+            data = entry.fields[b"__data__"]
+            fact = json.loads(data)
             if fact["type"].startswith("request."):
                 await self._hear(fact["data"]["request_id"])
-            await self.redis.xack(entry.stream, GROUP, entry.id)
+            await self.gateway.redis.xack(entry.stream, GROUP, entry.id)
 
     async def exhausted(self, entry: Entry) -> None:
-        """A fact that could not be handled again and again is passed over."""
-        _log.error("a fact has led to no notice", stream=entry.stream, entry=entry.id)
-        await self.redis.xack(entry.stream, GROUP, entry.id)
+        """A fact that could not be handled is tried again: no question is forgotten."""
+        await self.handle([entry])
 
-    async def deliver(self, rule: NotifyRule, channel: Channel) -> None:
-        """Deliver what is due by one rule."""
-        due = await self.gateway.outbox.due(rule.name)
-        await asyncio.gather(*[self._send(rule, channel, notice) for notice in due])
+    async def deliver(self, rule: NotifyRule) -> None:
+        """Deliver what is due by one rule, one after the other."""
+        redis = self.gateway.redis
+        queue = _queue(rule)
+        now = time.time()
+        for name in await redis.zrangebyscore(queue, 0, now, 0, _BATCH):
+            await self._take(rule, name.decode())
 
     async def _hear(self, request_id: str) -> None:
-        request = await self._request(request_id)
+        """Keep the notices of a question that was opened or closed."""
+        request = await self.gateway.views.request(request_id, lambda _: True)
         if request is None:
             return
-        outbox = self.gateway.outbox
-        due = request.asked_at.timestamp()
-        for rule in self.rules:
-            if not rule.fits(request.kind, request.tool, request.answerers.to):
-                continue
-            if request.is_open:
-                await outbox.put(rule.name, request_id, "opened", due + rule.after)
-            else:
-                await outbox.put(rule.name, request_id, "closed", 0.0, known=True)
+        is_open = request.is_open
+        happened = "opened" if is_open else "closed"
+        for rule in self.channels:
+            if rule.fits(request.kind, request.tool, request.answerers.to):
+                due = request.asked_at.timestamp() + rule.after
+                notice = {f"{rule.name}/{request_id}/{happened}": due}
+                # An end is due where it waits since its opening was announced, and only there.
+                await self.gateway.redis.zadd(_queue(rule), notice, nx=is_open, xx=not is_open)
 
-    async def _send(self, rule: NotifyRule, channel: Channel, notice: Notice) -> None:
-        outbox = self.gateway.outbox
-        request_id = notice.request_id
-        request = await self._request(request_id)
-        if notice.given_up or request is None or notice.is_of_an_end is request.is_open:
-            await outbox.done(notice)  # of some it was closed before its opening was announced
+    async def _take(self, rule: NotifyRule, name: str) -> None:
+        """Send a notice, unless another gateway does; keep why it was not taken."""
+        redis = self.gateway.redis
+        queue = _queue(rule)
+        text = await redis.hget(FAILED, name)
+        notice = Notice.model_validate_json(text) if text else Notice.begun(name)
+        left = _PAUSES[notice.tries :]
+        pause = left[0] if left else self.gateway.settings.limits.retention
+        turn = time.time() // pause + 2
+        # Of two gateways that saw it at the same moment, the second one changes nothing.
+        if not await redis.zadd(queue, {name: turn * pause}, xx=True, gt=True, ch=True):
             return
+        try:
+            await self._send(rule, notice)
+            await redis.zrem(queue, name)
+            await redis.hdel(FAILED, name)
+        except UndeliveredError as error:
+            tried = {"tries": notice.tries + 1, "fault": str(error), "given_up": not left}
+            failed = notice.model_copy(update=tried)
+            await redis.hset(FAILED, name, failed.model_dump_json())
+
+    async def _send(self, rule: NotifyRule, notice: Notice) -> None:
+        """Send a notice that is needed yet. Raises UndeliveredError."""
+        request_id = notice.request_id
+        request = await self.gateway.views.request(request_id, lambda _: True)
+        if notice.given_up or request is None or notice.is_of_an_end is request.is_open:
+            return  # of some it was closed before its opening was announced
         catalogue = self.gateway.catalogue
         tools = await catalogue.read()
         typed = await catalogue.typed_secrets()
         link = urljoin(self.public_url, f"/inbox/{request_id}")
         letter = letter_of(notice, rule, request, link, tools.get(request.tool), typed)
         if rule.also_closed and request.is_open:
-            await outbox.put(rule.name, request_id, "closed", math.inf)
-        try:
-            await channel(notice.id, letter)
-            await outbox.done(notice)
-        except UndeliveredError as error:
-            fault = str(error)
-            await outbox.again(notice, fault)
+            end = {f"{rule.name}/{request_id}/closed": math.inf}
+            await self.gateway.redis.zadd(_queue(rule), end, nx=True)
+        await self.channels[rule](letter)
 
-    async def _request(self, request_id: str) -> RequestView | None:
-        return await self.gateway.views.request(request_id, visible_to=lambda _: True)
+
+def _queue(rule: NotifyRule) -> str:
+    return f"{FAILED}:{rule.name}"

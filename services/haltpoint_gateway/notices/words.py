@@ -12,9 +12,6 @@ from haltpoint.runtime.views.wording import call, spaced
 
 _SHOWN = ("kind", "tool", "question", "status", "chain_id", "deadline")
 """Of the question, in the notice's document."""
-_OPENED = "request.opened", "A person is asked: {}", "Open until {0.deadline:%Y-%m-%d %H:%M} UTC."
-_CLOSED = "request.closed", "Closed: {}", "It is {0.status}."
-"""The type, the title and the end of a notice."""
 
 
 @value
@@ -35,14 +32,14 @@ def letter_of(
     typed: frozenset[str],
 ) -> Letter:
     """The notice of a question as it is now; `link` is the address of its page."""
-    kind, title, end = _CLOSED if notice.is_of_an_end else _OPENED
     shown = starred(request.model_dump(mode="json"), typed=typed)
     document = {name: shown[name] for name in _SHOWN}
-    document |= {"type": kind, "id": notice.id, "request_id": request.id, "link": link}
+    happened = "request.opened" if request.is_open else "request.closed"
+    document |= {"type": happened, "id": notice.id, "request_id": request.id, "link": link}
     document["to"] = request.answerers.to
     question = shown["question"]
     whom = who_may(request)
-    lines = [f"It may be answered by {whom}.", end.format(request), link]
+    lines = [f"For {whom}, until {request.deadline:%Y-%m-%d %H:%M} UTC.", link]
     if spec and spec.queue:
         does = document["does"] = spec.description.partition("\n")[0]
         lines.insert(0, does)
@@ -51,5 +48,6 @@ def letter_of(
         calls = [listed["arguments"] for listed in (shown, *shown.get("others", ()))]
         document |= {"arguments": calls[0], "others": calls[1:]}
         lines += [call(request.tool, arguments, width=1000) for arguments in calls]
-    text = "\n".join((question, *lines))
-    return Letter(title.format(question)[:200], text, document)
+    lines.insert(0, question)
+    text = "\n".join(lines)
+    return Letter(f"A question is {request.status}: {question}"[:200], text, document)

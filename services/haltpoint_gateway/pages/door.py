@@ -58,7 +58,7 @@ class NotSignedInError(Exception):
 
 def cookie_of(keyring: Keyring, key: str) -> str:
     """The cookie of a new session with this key."""
-    return _signer(keyring.admin_digest).sign(digest_of(key).hex()).decode()
+    return _signer(keyring.admin_digest).sign(digest_of(key)).decode()
 
 
 async def signed_in(request: Request) -> Principal:
@@ -83,13 +83,13 @@ async def _holder(keyring: Keyring, cookie: str) -> Principal | None:
     # The clock of the gateway that has signed it may be ahead: `max_age` would refuse that.
     if begun + timedelta(seconds=LASTS) < datetime.now(UTC):
         return None
-    return await keyring.holder(bytes.fromhex(digest.decode()))
+    return await keyring.holder(digest.decode())
 
 
 @lru_cache(maxsize=1)
-def _signer(admin_digest: bytes) -> TimestampSigner:
+def _signer(admin_digest: str) -> TimestampSigner:
     """Slow to make on purpose: a cookie must be no way to try out short admin keys."""
-    secret = hashlib.scrypt(admin_digest, salt=b"pages", n=16_384, r=8, p=1)
+    secret = hashlib.scrypt(bytes.fromhex(admin_digest), salt=b"pages", n=16_384, r=8, p=1)
     return TimestampSigner(secret, digest_method=hashlib.sha256)
 
 

@@ -20,7 +20,7 @@ from haltpoint_gateway.pages.answers import answer_of, case_of, reaches
 from haltpoint_gateway.pages.door import Form, Typed
 from haltpoint_gateway.pages.visit import Looks, Visit, to_chain
 from haltpoint_gateway.people.answerers import may_answer
-from haltpoint_gateway.problems import Problem
+from haltpoint_gateway.problems import AWAY, Problem, redis_unreachable
 
 router = APIRouter(prefix="/inbox")
 
@@ -37,9 +37,9 @@ async def answer_several(visit: Looks, form: Form, request: Request) -> Redirect
             problems[0].status,
             "not_taken",
             " ".join(map(str, problems)),
-            hint="The others are recorded.",
+            hint="Each answer that was taken is recorded; the inbox shows the open questions.",
         )
-    return RedirectResponse(request.url.replace(scheme="", netloc=""), 303)
+    return RedirectResponse(f"/inbox?{request.url.query}", 303)
 
 
 @router.get("/{request_id}")
@@ -66,10 +66,13 @@ async def _refused(visit: Visit, names: Iterable[str], form: Typed) -> list[Prob
         try:
             case = await case_of(visit, name, form)
             said = answer_of(case, form)
-            seen = form.text("seen")
-            await api.answer(visit.gateway, name, said, visit.who, if_match=seen or None)
+            seen = form.text("seen", "*")
+            await api.answer(visit.gateway, name, said, visit.who, if_match=seen)
         except Problem as problem:
             problems.append(problem)
+        except AWAY as error:
+            problems.append(redis_unreachable(error))
+            break  # of each other one the server would say so, too
     return problems
 
 

@@ -30,7 +30,7 @@ async def live(
     gateway: Here, who: Person, chain: Annotated[str | None, Query(max_length=300)] = None
 ) -> Response:
     """Says when something has changed, of one chain or of any."""
-    if chain is not None:
+    if chain:
         await header_of(gateway, chain, who)
     stream = changes(gateway.watchers, chain or EVERYTHING)
     return as_stream(gateway.keyring.while_open(who, stream))

@@ -37,13 +37,12 @@ class Shown(APIRoute):
             reply = await read(request)
             typed = await gateway.catalogue.typed_secrets()
             found = json.decode(without_secrets_in(bytes(reply.body), typed))
-            tools = await visit.tools()
             return visit.html(
                 self.name,
                 found=found,
                 query=query,
                 answered=answered,
-                tools=tools,
+                tools=await visit.tools(),
                 statuses=[*ChainStatus],
             )
 

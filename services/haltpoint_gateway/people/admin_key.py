@@ -1,6 +1,5 @@
 """The admin key: chosen in the settings, or made once and kept in the state directory."""
 
-import os
 import secrets
 from contextlib import suppress
 from pathlib import Path
@@ -49,7 +48,7 @@ def ensure_admin_key(state_dir: Path) -> str:
             with NamedTemporaryFile("w", dir=state_dir) as draft, suppress(FileExistsError):
                 draft.write(new_key())
                 draft.flush()
-                os.link(draft.name, path)  # unless another process was first; its key counts
+                path.hardlink_to(draft.name)  # unless another process was first; its key counts
         return path.read_text().strip()
     except OSError as error:
         what = f"the state directory {state_dir} cannot be used"

@@ -1,8 +1,5 @@
 """The audit: lines that are written with the deeds, and read as one list."""
 
-import hashlib
-from pathlib import Path
-
 from msgspec.json import decode
 
 from haltpoint.contracts.people.audit import AUDIT, Audited, AuditView, Deed, Line
@@ -35,10 +32,5 @@ class Audit(Side):
     async def page(self, query: AuditQuery) -> Page[AuditView]:
         """Lines of all partitions, the oldest first."""
         entries, more = await read_timeline(self._calls, self._topology, AUDIT, **dict(query))
-        lines = [{**decode(text), "at": moment(place.ms)} for place, (_, text) in entries]
-        return Page(items=tuple(map(AuditView.model_validate, lines)), next_cursor=more)
-
-
-def digest_of(policy_file: Path | None) -> str:
-    """What names the text of this file; empty for none."""
-    return hashlib.sha256(policy_file.read_bytes()).hexdigest() if policy_file else ""
+        lines = [AuditView(at=moment(place.ms), **decode(text)) for place, (_, text) in entries]
+        return Page(items=tuple(lines), next_cursor=more)

@@ -19,15 +19,15 @@ async def count_submission(gateway: Gateway, who: Principal) -> None:
     most = gateway.settings.limits.submissions
     minute, seconds = divmod(int(time.time()), _MINUTE)
     key = f"hp:{{0}}:submitted:{minute}:{[who.tenant, who.name]}"
-    pipeline = gateway.keyring.redis.pipeline().incr(key).expire(key, _MINUTE)
+    pipeline = gateway.redis.pipeline().incr(key).expire(key, _MINUTE)
     count, _ = await pipeline.execute()
     if count <= most:
         return
-    left = str(_MINUTE - seconds)
+    left = _MINUTE - seconds
     detail = f"{who.name!r} has submitted {most} tasks in this minute."
     hint = (
         f"Send it again in {left} s, with the same Idempotency-Key; "
         "HALTPOINT_LIMITS__SUBMISSIONS raises the limit."
     )
-    headers = {"Retry-After": left}
+    headers = {"Retry-After": str(left)}
     raise Problem(429, "too_many_submissions", detail, hint=hint, headers=headers)

@@ -3,7 +3,6 @@
 from fastapi import APIRouter
 from starlette.responses import HTMLResponse
 
-from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.keys import NewKey, Scope
 from haltpoint_gateway.pages.door import Form, fitted
 from haltpoint_gateway.pages.visit import Looks
@@ -17,11 +16,11 @@ router = APIRouter(prefix="/keys")
 async def make(visit: Looks, form: Form) -> HTMLResponse:
     """Make a key, and show its text this once."""
     visit.needs(Scope.ADMIN)
-    asked: JsonObject = {name: form.text(name) for name in ("name", "tenant", "expires")}
+    typed = {name: form.text(name) for name in ("name", "tenant", "expires")}
     listed = form.text("groups")
     groups = between_commas(listed)
-    asked |= {"groups": groups, "scopes": form.fields.get("scopes", ())}
-    key = fitted(NewKey, asked)
+    scopes = form.fields.get("scopes", ())
+    key = fitted(NewKey, {**typed, "groups": groups, "scopes": scopes})
     made = await api.make_key(visit.gateway, visit.who, key)
     found = await api.list_keys(visit.gateway, visit.who)
     return visit.html("keys", found=found, made=made.key)

@@ -1,5 +1,6 @@
 """Who asks: a person or a program, by a key or by the word of a proxy that has signed them in."""
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -18,10 +19,8 @@ class Principal:
     tenant: str | None
     scopes: Collection[Scope]
     groups: Strings = ()
-    key: bytes = b""
+    key: str = ""
     """The digest of the key; empty for a person whom a proxy has signed in."""
-    holds_admin_key: bool = False
-    """The key is the admin key of this gateway, not another key that allows admin."""
     way: Way = Way.HTTP
     """By which way the request came."""
     address: str = ""
@@ -42,7 +41,6 @@ class Principal:
 
 
 def between_commas(text: str) -> Strings:
-    """The names between commas."""
-    parts = text.split(",")
-    names = map(str.strip, parts)
-    return tuple(filter(None, names))
+    """The names between commas, without the blanks around them."""
+    names = re.findall(r"[^\s,](?:[^,]*[^\s,])?", text)
+    return tuple(names)

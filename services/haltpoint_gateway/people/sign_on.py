@@ -19,37 +19,32 @@ ADMINS: Final = "haltpoint-admin"
 
 
 def behind_proxy(app: ASGIApp, settings: GatewaySettings) -> ASGIApp:
-    """The application as the trusted proxy reaches it; as it is without one.
+    """The application as the trusted proxy reaches it.
 
     A person whom it has signed in is `state.signed_on` of the request.
     """
-    if settings.trusted_proxy is None:
-        return app
-    proxied: Any = ProxyHeadersMiddleware(app, settings.trusted_proxy)  # type: ignore[arg-type]
+    proxied: Any = ProxyHeadersMiddleware(app, settings.trusted_proxy or [])  # type: ignore[arg-type]
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         address, _ = scope.get("client") or ("", 0)
-        if scope["type"] == "http" and address in proxied.trusted_hosts:
+        if address in proxied.trusted_hosts:
             headers = Headers(scope=scope)
-            state = scope.setdefault("state", {})
-            state["signed_on"] = _signed_on(headers, settings)
+            scope["state"] = {"signed_on": _signed_on(headers, settings)}
         await proxied(scope, receive, send)
 
     return serve
 
 
 def _signed_on(headers: Headers, settings: GatewaySettings) -> Principal | None:
-    said = _said(headers, settings.user_header)
-    name = person(said)
-    listed = _said(headers, settings.groups_header)
-    groups = between_commas(listed)
+    name = person(_said(headers, settings.user_header))
+    groups = between_commas(_said(headers, settings.groups_header))
+    scopes = (Allowed.ADMIN,) if ADMINS in groups else EVERYDAY
     try:
         # As an admin writes it down who makes a key for this person.
-        signed = NewKey(name=name, groups=groups)
+        NewKey(name=name, groups=groups)
     except ValueError:
         return None
-    scopes = (Allowed.ADMIN,) if ADMINS in groups else EVERYDAY
-    return Principal(name, None, scopes, signed.groups)
+    return Principal(name, None, scopes, groups)
 
 
 def _said(headers: Headers, header: str | None) -> str:

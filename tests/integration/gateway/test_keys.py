@@ -1,5 +1,6 @@
 """Keys are made, listed, used and revoked; people behind a sign-on need none."""
 
+import asyncio
 from dataclasses import replace
 from typing import Any, cast
 
@@ -57,7 +58,7 @@ async def test_the_last_use_of_a_key_is_shown_and_written_at_most_once_a_minute(
 
     writes: list[int] = []
     for _ in range(10):
-        system.gateway.keyring._known.clear()
+        system.gateway.keyring.known.clear()
         await system.http.get("/v1/chains", headers=bearer(key))
         info = await system.redis.info("persistence")
         writes.append(info["rdb_changes_since_last_save"])
@@ -87,8 +88,9 @@ async def test_a_revoked_key_opens_no_gateway_and_ends_its_streams(
             return (await other.get("/v1/chains")).status_code == 401
 
         await wait_until(refused)
-        told = await system.ask(chain)
-        assert not [line async for line in lines if told in line]
+        async with asyncio.timeout(2.0):  # it ends, though nothing happens
+            async for _ in lines:
+                pass
     problem(await system.http.delete(f"/v1/keys/{made['id']}"), 404, "no_such_key")
 
 

@@ -30,7 +30,7 @@ from haltpoint.runtime.config.settings import GatewaySettings, LimitSettings
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.service.http import HttpServer
 from haltpoint.runtime.streams.topology import make_groups
-from haltpoint_gateway.notices.notifier import GROUP
+from haltpoint_gateway.notices.notifier import GROUP, Notifier
 from tests.integration.gateway.conftest import ADMIN, System, running
 from tests.support import wait_until
 
@@ -182,7 +182,7 @@ async def _is_empty(system: System) -> bool:
 async def test_a_service_that_fails_gets_the_notice_again_under_the_same_id(
     system: System, server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("haltpoint_gateway.notices.outbox._FIRST", 0.05)
+    monkeypatch.setattr("haltpoint_gateway.notices.notifier._PAUSES", [0.05] * 9)
     receiver = Receiver(lambda nth: 500 if nth < 4 else 200)
     async with listening(receiver) as where, gateway(system, server, tmp_path, rule(where)):
         request = await system.asked()
@@ -212,7 +212,7 @@ async def test_a_notice_that_no_service_takes_is_seen_given_up_after_a_day_and_t
             assert not item["given_up"]
             shown = await system.http.get(f"/v1/requests/{request}")
             assert shown.json()["status"] == "open"  # a failing notice touches no chain
-        monkeypatch.setattr("haltpoint_gateway.notices.outbox._TRIES", 1)
+        monkeypatch.setattr("haltpoint_gateway.notices.notifier._PAUSES", ())
         again = await system.asked()
         limits = LimitSettings(retention=4.0)
         async with gateway(system, server, tmp_path, rule(where), limits=limits):
@@ -236,6 +236,30 @@ async def test_a_fact_that_a_gateway_took_before_it_died_is_announced_by_the_nex
     taken = await system.redis.xreadgroup(GROUP, "dead", dict.fromkeys(keys, ">"))
     assert taken
     short = {"lease": 0.4, "heartbeat": 0.1}
+    async with (
+        listening(receiver) as where,
+        gateway(system, server, tmp_path, rule(where), **short),
+    ):
+        await wait_until(lambda: bool(receiver.taken))
+    assert receiver.ids() == {f"desk/{request}/opened"}
+
+
+async def test_a_fact_that_could_not_be_handled_again_and_again_is_announced_when_it_can(
+    system: System, server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    receiver, failures = Receiver(), 4
+    hear = Notifier._hear
+    heard: list[str] = []
+
+    async def fail_first(notifier: Notifier, request_id: str) -> None:
+        heard.append(request_id)
+        if len(heard) <= failures:
+            raise ValueError("another release wrote the question")
+        await hear(notifier, request_id)
+
+    monkeypatch.setattr(Notifier, "_hear", fail_first)
+    request = await system.asked()
+    short = {"lease": 0.2, "heartbeat": 0.1, "deliveries": 2}
     async with (
         listening(receiver) as where,
         gateway(system, server, tmp_path, rule(where), **short),

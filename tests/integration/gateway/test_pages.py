@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -22,10 +23,12 @@ from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.people.keys import EVERYDAY, Scope
 from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.runtime.streams.presence import Presence
+from haltpoint.runtime.streams.refused import RefusedForNow
 from haltpoint.runtime.streams.wire import DeadLetterReason
 from haltpoint_gateway.http_api import make_api
 from haltpoint_gateway.pages import live
 from haltpoint_gateway.pages.door import COOKIE
+from haltpoint_gateway.people.api import list_keys, revoke_key
 from haltpoint_gateway.watchers import EVERYTHING
 from tests.integration.gateway.conftest import ADMIN, BOSS, System, bearer
 from tests.integration.gateway.test_deployment import letter
@@ -122,8 +125,8 @@ async def test_a_session_ends_with_its_time_its_key_or_its_signature(
     await stranger.see("/inbox")
     stranger.http.cookies.clear()
     stranger.http.cookies.set(COOKIE, cookie)
-    (made,) = await system.gateway.keyring.all()
-    await system.gateway.keyring.revoke(made.id, BOSS)
+    (made,) = (await list_keys(system.gateway, BOSS)).items
+    await revoke_key(system.gateway, made.id, BOSS)
     assert (await stranger.http.get("/inbox")).status_code == 303
     stranger.http.cookies.clear()
     monkeypatch.setattr("haltpoint_gateway.pages.door.LASTS", -1)
@@ -317,6 +320,34 @@ async def test_alike_questions_are_answered_together_each_by_itself(
     late = {**ticked, "decision": "approve"}
     reply = await browser.http.post(where, data=late, headers=OWN)
     assert words(reply).count("admin has already answered the request.") == 2
+
+
+async def test_what_was_taken_before_the_server_refused_is_said_to_be_recorded(
+    system: System, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requests = [await system.ask(await system.submit(), RequestKind.CONFIRMATION) for _ in range(3)]
+    inbox = system.gateway.inbox
+    take = inbox.answer
+    tried: list[str] = []
+
+    async def once(request_id: str, *args: Any, **more: Any) -> Any:
+        tried.append(request_id)
+        if len(tried) > 1:
+            raise RefusedForNow("OOM")
+        return await take(request_id, *args, **more)
+
+    monkeypatch.setattr(inbox, "answer", once)
+    ticked = {"decision": "reject", "request": requests}
+    reply = await browser.http.post("/inbox", data=ticked, headers=OWN)
+    assert reply.status_code == 503
+    assert "Redis refuses writes for now" in words(reply)
+    assert "Each answer that was taken is recorded; the inbox shows the open questions." in words(
+        reply
+    )
+    assert "did nothing" not in words(reply)
+    assert tried == requests[:2]
+    statuses = [(await system.get(f"requests/{request}"))["status"] for request in requests]
+    assert statuses == ["answered", "open", "open"]
 
 
 async def test_a_key_that_may_only_read_sees_and_changes_nothing(

@@ -12,6 +12,7 @@ from haltpoint.contracts.base import JsonObject, chain_of
 from haltpoint.contracts.people.keys import NewKey, Scope
 from haltpoint_gateway.pages.door import COOKIE, cookie_of
 from haltpoint_gateway.pages.site import make_pages
+from haltpoint_gateway.people.api import make_key
 from tests.integration.gateway.conftest import BOSS, System, bearer, problem, task
 from tests.integration.gateway.test_keys import OWN
 
@@ -89,7 +90,7 @@ async def property_of(system: System, tenant: str) -> Ids:
     chain = await system.submit(
         tenant=tenant, goal=f"Find {tenant}'s John", conversation_id=f"{tenant}-talk"
     )
-    made = await system.gateway.keyring.make(NewKey(name=f"{tenant}'s", tenant=tenant), BOSS)
+    made = await make_key(system.gateway, BOSS, NewKey(name=f"{tenant}'s", tenant=tenant))
     return Ids(chain, await system.ask(chain), f"{chain}.find.1", made.id)
 
 
@@ -142,7 +143,7 @@ async def test_a_key_finds_nothing_of_another_tenant(
 
 async def test_a_key_without_a_tenant_finds_nothing_of_one(system: System) -> None:
     theirs = await property_of(system, "acme")
-    made = await system.gateway.keyring.make(NewKey(name="ann"), BOSS)
+    made = await make_key(system.gateway, BOSS, NewKey(name="ann"))
     for route in (*await routes(system), *pages(system)):
         if route.path != ENDLESS:
             await check_apart(system, route, bearer(made.key), "acme", theirs)
@@ -152,7 +153,7 @@ async def test_a_key_without_a_tenant_finds_nothing_of_one(system: System) -> No
 async def test_a_key_that_has_ended_opens_no_route(system: System, end: str) -> None:
     ours = await property_of(system, "acme")
     asked = NewKey(name="ann", scopes=tuple(Scope), expires=1e-6 if end == "expired" else None)
-    made = await system.gateway.keyring.make(asked, BOSS)
+    made = await make_key(system.gateway, BOSS, asked)
     if end == "revoked":
         await system.http.delete(f"/v1/keys/{made.id}")
     for route in await routes(system):

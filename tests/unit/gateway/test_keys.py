@@ -1,5 +1,6 @@
 import stat
 from concurrent.futures import ThreadPoolExecutor
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,9 @@ from pydantic import SecretStr
 from haltpoint.contracts.people.keys import Scope
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import GatewaySettings, Settings
+from haltpoint_gateway.notices.notifier import FAILED
 from haltpoint_gateway.people.admin_key import admin_key, ensure_admin_key
+from haltpoint_gateway.people.keys import KEYS, USED
 from haltpoint_gateway.people.principal import Principal
 
 
@@ -45,6 +48,12 @@ def test_a_gateway_that_others_can_reach_needs_a_chosen_key_and_a_proxy(
         admin_key(Settings(state_dir=tmp_path, gateway=chosen))
     chosen = GatewaySettings(host=host, admin_key=SecretStr("chosen"), trusted_proxy="10.0.0.1")
     assert admin_key(Settings(state_dir=tmp_path, gateway=chosen)) == "chosen"
+
+
+def test_the_user_of_the_gateway_may_use_what_is_kept_of_keys_and_notices() -> None:
+    listed = (files("haltpoint.runtime.service") / "users.acl").read_text()
+    for key in (KEYS, USED, FAILED):
+        assert f" ~{key} " in listed
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost"])

@@ -30,7 +30,7 @@ def test(shell: Shell, name: Annotated[str, typer.Argument(help="The rule's name
     notice = f"test/{uuid.uuid4().hex}"
     letter = Letter(words, words, {"type": "test", "id": notice, "text": words})
     try:
-        asyncio.run(channel_of(rules[name])(notice, letter))
+        asyncio.run(channel_of(rules[name])(letter))
     except UndeliveredError as error:
         fix = "Try the address with the tools of its service"
         raise HaltpointError("HP-006", "the notice was not delivered", str(error), fix) from error
