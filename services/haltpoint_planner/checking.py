@@ -45,8 +45,8 @@ def _asks(words: str, **more: Any) -> Prompt:
 def _to_note(words: str, named: JsonObject, **more: JsonObject) -> Prompt:
     """A question for calls of a tool that notes a text; `named` are more parameters of it."""
     form = {"type": "object", "properties": {"text": _TEXT, **named}, "required": ["text"], **more}
-    function = {"name": "note", "description": "Note a text.", "parameters": form}
-    return _asks(words, tools=({"type": "function", "function": function},), force=True)
+    tool = {"name": "note", "description": "Note a text.", "parameters": form}
+    return _asks(words, tools=(tool,), force=True)
 
 
 def _noted(reply: Reply) -> list[JsonObject]:

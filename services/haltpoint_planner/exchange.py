@@ -28,11 +28,11 @@ class Prompt:
     messages: tuple[Message, ...]
     """The conversation: messages of the roles system, user, assistant and tool."""
     tools: tuple[JsonObject, ...] = ()
-    """The tools that it may call, as `{"type": "function", "function": {...}}`."""
+    """The tools that it may call: name, description and parameters of each."""
     force: bool = False
     """It has to call one of the tools (C10)."""
     schema: JsonObject | None = None
-    """The JSON Schema of its words where it calls nothing; None: they are free."""
+    """The JSON Schema of its words where it has no tools; None: they are free."""
 
 
 class Finish(StrEnum):

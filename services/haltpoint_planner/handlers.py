@@ -222,7 +222,7 @@ def _prompt(context: Context, room: int) -> Prompt:
     """The prompt in so many tokens; it is in the log where the agent is `verbose`."""
     prompt = prompts.build(replace(context, room=room))
     if context.is_verbose:
-        tools = [tool["function"]["name"] for tool in prompt.tools]
+        tools = [tool["name"] for tool in prompt.tools]
         thought = context.request.thought_id
         messages = list(prompt.messages)
         _log.info("prompt", thought=thought, messages=messages, tools=tools)

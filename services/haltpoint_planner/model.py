@@ -24,8 +24,15 @@ from haltpoint.contracts.work.thoughts import Usage
 from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint.runtime.observability import logs
 from haltpoint_planner.exchange import Finish, Prompt, Reply
-from haltpoint_planner.prompting.tool_forms import call_schema
-from haltpoint_planner.refusals import Refused, with_names_of, without
+from haltpoint_planner.refusals import (
+    Parts,
+    Refused,
+    form_of_words,
+    lacking,
+    parts_of,
+    with_names_of,
+    without,
+)
 from haltpoint_planner.servers import PassingError, RefusedError, Server, TooLongError
 
 Make = Callable[[int], Prompt]
@@ -83,25 +90,27 @@ class Port:
         refused = self.refused[name]
         left_out = refused.tried or refused.parts
         room = self.room(name)
-        body = self._body(name, make(room), request)
+        prompt = make(room)
         first: RefusedError | None = None
         while True:
-            asked = without(body, left_out)
+            question = partial(self._body, name, request, prompt)
+            body = question(left_out)
             try:
-                reply = await self._sent(asked, request)
+                reply = await self._sent(body, request)
             except TooLongError as refusal:
                 room = self._shorter(body, room, refusal)
-                body = self._body(name, make(room), request)
+                prompt = make(room)
             except RefusedError as refusal:
                 first = first or refusal
-                left_out = refused.climb(asked, left_out, refusal.words)
+                parts = parts_of(prompt, refusal.words)
+                left_out = refused.climb(question, left_out, parts)
                 if not left_out:
                     raise first from None
                 _log.warning("asked with a part less", model=name, part=str(left_out[-1]))
             else:
                 refused.learn(left_out)
                 self.rooms[name] = min(room, self.room(name))
-                return with_names_of(body, reply)
+                return with_names_of(prompt, reply)
 
     def _shorter(self, body: JsonObject, room: int, refusal: TooLongError) -> int:
         """The tokens of a shorter prompt than the one that was made for `room` and refused. Raises
@@ -133,7 +142,11 @@ class Port:
             raise PassingError(self.server.error("HP-305", "it broke its reply off"))
         return replace(reply, usage=usage)
 
-    def _body(self, name: str, prompt: Prompt, request: ThoughtRequest) -> JsonObject:
+    def _body(
+        self, name: str, request: ThoughtRequest, whole: Prompt, left_out: Parts
+    ) -> JsonObject:
+        """The question without these parts."""
+        prompt = without(whole, left_out)
         # A model that said the wrong thing would say it again: the second time it may vary.
         body: JsonObject = {
             "model": name,
@@ -144,14 +157,14 @@ class Port:
             "stream_options": {"include_usage": True},
         }
         if prompt.tools:
-            body["tools"] = list(prompt.tools)
+            body["tools"] = [{"type": "function", "function": tool} for tool in prompt.tools]
             body["tool_choice"] = "required" if prompt.force else "auto"
-        schema = call_schema(prompt.tools) if prompt.force else prompt.schema
+        schema = form_of_words(prompt)
         if schema is not None:
             # A tool's own schema may use what strict servers refuse.
-            form = {"name": request.kind.value, "strict": not prompt.tools, "schema": schema}
+            form = {"name": request.kind.value, "strict": not whole.tools, "schema": schema}
             body["response_format"] = {"type": "json_schema", "json_schema": form}
-        return body
+        return lacking(body, left_out)
 
 
 def tokens_of(value: object) -> int:

@@ -1,50 +1,60 @@
-"""What servers refuse of a question: one row of its parts, and how refusals name them.
+"""What servers refuse of a question: its parts, and how refusals name them.
 
 A question that is refused is asked with one part less, then with another one less, until it is
-taken: first the parts that the refusals name, then those of the row, then the schemas of tools, one
-tool after the other. Of the part that was left out last it is known that the server refuses it; the
+taken: first the parts that the refusal names, then all others, then the schemas of tools, one tool
+after the other. Of the part that was left out last it is known that the server refuses it; the
 others are in the next question again.
 """
 
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product, starmap
 from typing import Any, Final, NamedTuple
 
 from haltpoint.contracts.base import JsonObject
-from haltpoint_planner.exchange import Reply
+from haltpoint_planner.exchange import Message, Prompt, Reply
 from haltpoint_planner.parsing.completions import words_in
 from haltpoint_planner.prompting.tool_forms import call_schema
 
-Change = Callable[[JsonObject], JsonObject]
-
+_ROW: Final = {
+    "response_format": r"(?i)response.?(?:format|mime|schema)|json_schema|json.?mode|grammar"
+    r"|structured.?output",
+    "temperature": r"(?i)temperature",
+    "max_tokens": r"(?i)max_(?:completion_)?tokens",
+    "tool_choice": r"(?i)tool.?choice|forces? tool",
+    "messages": r"(?i)'?messages\b.*(?:property|field|extra|unknown|unsupported|unrecognized)",
+    "names of tools": r"(?i)\bnames?\b",
+    "stream_options": r"stream_options",
+    "stream": r"\bstream(?:ing|ed)?\b",
+}
+"""The parts of a question, and how refusals name them."""
+_TOOLS: Final = "all tools"
+_NO_TOOLS: Final = (
+    r"(?i)(?:support|requires?|enable|knows?)\b.{0,40}\btools?\b"
+    r"|\b(?:tools?|functions?)(?:.(?:use|call\w*))? (?:is|are) not\b"
+)
+_REFERENCE: Final = "$ref"
+_RARER: Final = "all rarer words"
+_ALL: Final = "all parameters"
+_PLACE_OF_A_TOOL: Final = re.compile(r"(?:function_declarations|tools(?!\S*function_decl))\W+(\d+)")
 _IN_A_MESSAGE: Final = ("role", "content", "tool_calls", "tool_call_id")
 _IN_A_CALL: Final = ("id", "type", "function")
 _SIMPLE: Final = ("type", "description", "enum", "required", "items", "properties")
 """Words of a schema that every server knows."""
-_REFERENCE: Final = "$ref"
-_RARER: Final = "all rarer words"
-_ALL: Final = "all parameters"
-_DEFINITIONS: Final = ("$defs", "definitions")
-_OF_SCHEMAS: Final = ("properties", "patternProperties", "dependentSchemas", *_DEFINITIONS)
-"""Words of a schema below which names are free."""
-_OF_VALUES: Final = ("enum", "const", "default", "examples")
-"""Words of a schema below which there is no schema."""
 _DEEPEST: Final = 6
 """Levels to which a schema that contains itself is written out."""
-_PLACE_OF_A_TOOL: Final = re.compile(r"(?:function_declarations|tools(?!\S*function_decl))\W+(\d+)")
 
 
 class Part(NamedTuple):
     """Something that a question can do without."""
 
     what: str
-    """A key of `_OF_A_QUESTION`; of tools: a word of their schemas, or `_REFERENCE` to `_ALL`."""
+    """Of `_ROW`, or `_TOOLS`; of the schema of a tool: `_REFERENCE` to `_ALL`."""
     tool: str = ""
-    """The tool whose schema has it, by its plain name; without a name: all."""
+    """The tool whose schema has it, by its plain name."""
 
     def __str__(self) -> str:
         return " of ".join(filter(None, self))
@@ -62,13 +72,15 @@ class Refused:
     tried: Parts = ()
     """Left out of a question that an outage kept from being taken or refused, if there is one."""
 
-    def climb(self, body: JsonObject, left_out: Parts, words: str) -> Parts:
-        """What is left out next, as this question without these parts was refused in these words;
-        nothing where it has no other part.
+    def climb(
+        self, question: Callable[[Parts], JsonObject], left_out: Parts, parts: Iterable[Part]
+    ) -> Parts:
+        """What is left out next, as the question without these parts was refused: one more of the
+        others; nothing where it has none of them.
         """
-        parts = _parts(body, words)
-        more = next((part for part in parts if without(body, [part]) != body), None)
-        self.tried = (*left_out, more) if more else ()
+        body = question(left_out)
+        rungs = ((*left_out, part) for part in parts)
+        self.tried = next((rung for rung in rungs if question(rung) != body), ())
         return self.tried
 
     def learn(self, left_out: Parts) -> None:
@@ -77,110 +89,91 @@ class Refused:
         self.tried = ()
 
 
-def without(body: JsonObject, parts: Sequence[Part]) -> JsonObject:
-    """The question without these parts."""
-    for part in parts:
-        change = _OF_A_QUESTION.get(part.what)
-        body = change(body) if change else _with_simpler_tools(body, part)
-    return body
-
-
-def _parts(body: JsonObject, words: str) -> Iterator[Part]:
-    """What a question may be tried without: what the words name of it, then all else."""
-    yield from (Part(what) for what, pattern in _NAMED.items() if re.search(pattern, words))
-    tools = _names(body)
-    named = list(_named(tools, words))
-    rarer = [word for word in re.findall(r"\$?[a-zA-Z]{3,}", words) if word not in _SIMPLE]
-    if re.search(_REFERENCES, words):
-        rarer.insert(0, _REFERENCE)
-    yield from starmap(Part, product(rarer, named or [""]))
-    yield from starmap(Part, product((_REFERENCE, _RARER, _ALL), named))
+def parts_of(prompt: Prompt, words: str) -> Iterator[Part]:
+    """What a question may be tried without: what the words of a refusal name, then all else."""
+    names = [tool["name"] for tool in prompt.tools]
+    tools = list(map(plain, names))
+    places = _PLACE_OF_A_TOOL.findall(words)
+    named = [
+        tools[place]
+        for place, name in enumerate(names)
+        if str(place) in places or re.search(rf"(?<!\w){re.escape(name)}(?!\w)", words)
+    ]
+    yield from (Part(what) for what, pattern in _ROW.items() if re.search(pattern, words))
+    yield from starmap(Part, product(_SCHEMAS, named))
     # A model that has called tools knows them: something else is refused.
-    last = [] if any("tool_calls" in message for message in body["messages"]) else [TOOLS]
+    has_called = any("tool_calls" in message for message in prompt.messages)
+    last = [] if has_called else [Part(_TOOLS)]
     if re.search(_NO_TOOLS, words):
         yield from last
     yield from map(Part, _ROW)
-    for tool in map(plain, tools):
+    for tool in tools:
         yield from (Part(_REFERENCE, tool), Part(_RARER, tool))
     yield from last
 
 
-def _named(tools: Sequence[str], words: str) -> Iterator[str]:
-    """The plain names of tools that a refusal names, by name or by place."""
-    places = _PLACE_OF_A_TOOL.findall(words)
-    for place, name in enumerate(tools):
-        if str(place) in places or re.search(rf"(?<!\w){re.escape(name)}(?!\w)", words):
-            yield plain(name)
+def without(prompt: Prompt, parts: Sequence[Part]) -> Prompt:
+    """The prompt without these parts of it."""
+    for part in parts:
+        if part.tool:
+            prompt = replace(prompt, tools=tuple(_simpler(prompt.tools, part)))
+        elif part.what in _CHANGES:
+            prompt = _CHANGES[part.what](prompt)
+    return prompt
+
+
+def lacking(body: JsonObject, parts: Sequence[Part]) -> JsonObject:
+    """The body without these parts, which are its fields."""
+    names = {part.what for part in parts}
+    if "max_tokens" in names:  # newer models of OpenAI know it by this name alone
+        body["max_completion_tokens"] = body["max_tokens"]
+    if "stream" in names:
+        names.add("stream_options")
+    return {name: value for name, value in body.items() if name == "messages" or name not in names}
+
+
+def form_of_words(prompt: Prompt) -> JsonObject | None:
+    """The JSON Schema of the words of a reply: of a call where one has to be made."""
+    if prompt.force and prompt.tools:
+        return call_schema(prompt.tools)
+    return prompt.schema
 
 
 # ---- the schemas of tools
 
 
-def _with_simpler_tools(body: JsonObject, part: Part) -> JsonObject:
-    tools: list[JsonObject] = []
-    for tool in body.get("tools", ()):
-        function = tool["function"]
-        if part.tool in ("", plain(function["name"])):
-            function = function | {"parameters": _simpler(function["parameters"], part.what)}
-        tools.append(tool | {"function": function})
-    return _with_tools(body, tools)
+def _simpler(tools: Iterable[JsonObject], part: Part) -> Iterator[JsonObject]:
+    """The tools, that of the part with a simpler schema."""
+    for tool in tools:
+        is_meant = plain(tool["name"]) == part.tool
+        parameters = tool["parameters"]
+        yield tool | {"parameters": _SCHEMAS[part.what](parameters) if is_meant else parameters}
 
 
-def _with_tools(body: JsonObject, tools: Sequence[JsonObject]) -> JsonObject:
-    """The question with other tools, if it has any, also in the form of a call."""
-    if not tools:
-        return body
-    body = body | {"tools": tools}
-    if "response_format" in body:
-        form = body["response_format"]
-        schema = form["json_schema"] | {"schema": call_schema(tools)}
-        body["response_format"] = form | {"json_schema": schema}
-    return body
-
-
-def _simpler(schema: JsonObject, word: str) -> Any:
-    if word == _ALL:
-        return {"type": "object", "properties": {}}
-    if word == _REFERENCE:
-        return _written_out(schema)
-    if word == _RARER:
-        return _changed(_written_out(schema), _only(_SIMPLE))
-    return _changed(schema, _lacking(word))
-
-
-def _written_out(schema: JsonObject) -> Any:
+def _written_out(schema: JsonObject) -> JsonObject:
     """The schema without references. What contains itself may be anything from some depth on."""
 
-    def write(part: JsonObject) -> JsonObject:
-        if _REFERENCE not in part:
+    def write(part: Any, depth: int) -> Any:
+        if isinstance(part, list):
+            return [write(inner, depth) for inner in part]
+        if not isinstance(part, dict):
             return part
-        return {**_at(schema, part[_REFERENCE]), **_lacking(_REFERENCE)(part)}
+        if isinstance(part.get(_REFERENCE), str):  # else it is a parameter of that name
+            there = _at(schema, part[_REFERENCE]) if depth < _DEEPEST else {}
+            part = there | {name: part[name] for name in part if name != _REFERENCE}
+            depth += 1
+        return {name: write(inner, depth) for name, inner in part.items()}
 
-    whole = _lacking(*_DEFINITIONS)(schema)
-    for _ in range(_DEEPEST):
-        whole = _changed(whole, write)
-    return _changed(whole, _lacking(_REFERENCE))
-
-
-def _changed(part: Any, change: Change) -> Any:
-    """A schema with each one in it changed, the inner ones first."""
-    if isinstance(part, list):
-        return [_changed(each, change) for each in part]
-    if not isinstance(part, dict):
-        return part
-    whole = dict(part)
-    for word, value in part.items():
-        if word in _OF_SCHEMAS and isinstance(value, dict):
-            whole[word] = {name: _changed(inner, change) for name, inner in value.items()}
-        elif word not in _OF_VALUES:
-            whole[word] = _changed(value, change)
-    return change(whole)
+    whole: JsonObject = write(schema, 0)
+    for name in ("$defs", "definitions"):
+        whole.pop(name, None)
+    return whole
 
 
-def _at(schema: JsonObject, reference: object) -> JsonObject:
+def _at(schema: JsonObject, reference: str) -> JsonObject:
     """What a reference inside of the schema leads to; nothing for any other."""
     place: Any = schema
-    for name in str(reference).split("/")[1:]:
+    for name in reference.split("/")[1:]:
         key = name.replace("~1", "/").replace("~0", "~")
         place = place.get(key) if isinstance(place, dict) else None
     if isinstance(place, dict):
@@ -188,38 +181,49 @@ def _at(schema: JsonObject, reference: object) -> JsonObject:
     return {}
 
 
-# ---- the rest of a question
+def _simple(part: Any) -> Any:
+    """A schema in words that every server knows."""
+    if not isinstance(part, dict):
+        return part
+    kept = _only(part, _SIMPLE)
+    inner = kept.get("properties", {})
+    if inner:
+        kept["properties"] = {name: _simple(value) for name, value in inner.items()}
+    if "items" in kept:
+        kept["items"] = _simple(kept["items"])
+    return kept
 
 
-def _lacking(*names: str) -> Change:
-    return lambda body: {name: value for name, value in body.items() if name not in names}
+_SCHEMAS: Final[dict[str, Callable[[JsonObject], JsonObject]]] = {
+    _REFERENCE: _written_out,
+    _RARER: lambda schema: _simple(_written_out(schema)),
+    _ALL: lambda _: {"type": "object", "properties": {}},
+}
 
 
-def _only(names: Sequence[str]) -> Change:
-    return lambda body: {name: value for name, value in body.items() if name in names}
+# ---- the rest of a prompt
 
 
-def _renamed(body: JsonObject) -> JsonObject:
-    """Newer models of OpenAI know their limit of tokens by this name alone."""
-    names = {"max_tokens": "max_completion_tokens"}
-    return {names.get(name, name): value for name, value in body.items()}
+def _only(part: JsonObject, names: Sequence[str]) -> JsonObject:
+    return {name: value for name, value in part.items() if name in names}
 
 
-def _bare(body: JsonObject) -> JsonObject:
-    """Messages without what only their provider understands."""
-    messages = list(map(_only(_IN_A_MESSAGE), body["messages"]))
-    for message in messages:
-        if message.get("tool_calls"):
-            message["tool_calls"] = list(map(_only(_IN_A_CALL), message["tool_calls"]))
-    return {**body, "messages": messages}
+def _bare(prompt: Prompt) -> Prompt:
+    """Without what only their provider understands of messages."""
+    return replace(prompt, messages=tuple(map(_bare_message, prompt.messages)))
 
 
-def _in_words(body: JsonObject) -> JsonObject:
+def _bare_message(message: Message) -> Message:
+    bare = _only(message, _IN_A_MESSAGE)
+    if "tool_calls" in bare:
+        bare["tool_calls"] = [_only(call, _IN_A_CALL) for call in bare["tool_calls"]]
+    return bare
+
+
+def _in_words(prompt: Prompt) -> Prompt:
     """Without tools, for a model that knows none: it writes its calls into its words."""
-    if "tools" not in body:
-        return body
-    messages = list(map(_as_words, body["messages"]))
-    return {**_lacking("tools", "tool_choice")(body), "messages": messages}
+    messages = tuple(map(_as_words, prompt.messages))
+    return replace(prompt, messages=messages, tools=(), schema=form_of_words(prompt))
 
 
 def _as_words(message: JsonObject) -> JsonObject:
@@ -237,79 +241,38 @@ def plain(name: str) -> str:
     return re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:64]
 
 
-def _plainly_named(body: JsonObject) -> JsonObject:
-    names = _plain_names(body)
-    messages = _called(body["messages"], names)
-    return _with_tools({**body, "messages": messages}, _called(body.get("tools", []), names))
+def _plainly_named(prompt: Prompt) -> Prompt:
+    names = _plain_names(prompt)
+    messages = _called(prompt.messages, names)
+    return replace(prompt, messages=tuple(messages), tools=tuple(_called(prompt.tools, names)))
 
 
-def with_names_of(body: JsonObject, reply: Reply) -> Reply:
-    """The reply with the names of tools as in the question, where its server has plain ones."""
-    names = {other: name for name, other in _plain_names(body).items()}
+def with_names_of(prompt: Prompt, reply: Reply) -> Reply:
+    """The reply with the names of tools as in the prompt, where its server has plain ones."""
+    names = {other: name for name, other in _plain_names(prompt).items()}
     if not names:
         return reply
     calls = [replace(call, name=names.get(call.name, call.name)) for call in reply.calls]
     return replace(reply, calls=tuple(calls), message=_called(reply.message, names))
 
 
-def _plain_names(body: JsonObject) -> dict[str, str]:
+def _plain_names(prompt: Prompt) -> dict[str, str]:
     """The names of tools that a server may refuse, each with a plain one that no other tool has."""
-    names = _names(body)
+    names = [tool["name"] for tool in prompt.tools]
     taken = Counter(map(plain, names))
     return {name: plain(name) for name in names if name != plain(name) and taken[plain(name)] == 1}
 
 
-def _names(body: JsonObject) -> list[str]:
-    return [tool["function"]["name"] for tool in body.get("tools", ())]
-
-
 def _called(part: Any, names: Mapping[str, str]) -> Any:
     """Tools or messages with other names in the place of these."""
-
-    def rename(part: JsonObject) -> JsonObject:
-        name = names.get(str(part.get("name")))
-        if not name:
-            return part
-        return {**part, "name": name}
-
-    return _changed(part, rename)
+    text = json.dumps(part)
+    for name, other in names.items():
+        text = text.replace(f'"name": {json.dumps(name)}', f'"name": {json.dumps(other)}')
+    return json.loads(text)
 
 
-TOOLS: Final = Part("all tools")
-_OF_A_QUESTION: Final[dict[str, Change]] = {
-    "response_format": _lacking("response_format"),
-    "temperature": _lacking("temperature"),
-    "max_tokens": _renamed,
-    "tool_choice": _lacking("tool_choice"),
+_CHANGES: Final[dict[str, Callable[[Prompt], Prompt]]] = {
     "messages": _bare,
-    "stream_options": _lacking("stream_options"),
-    "stream": _lacking("stream", "stream_options"),
     "names of tools": _plainly_named,
-    TOOLS.what: _in_words,
+    _TOOLS: _in_words,
 }
-_NAMED: Final = {
-    "response_format": r"(?i)response.?(?:format|mime|schema)|json_schema|json.?mode|grammar"
-    r"|structured.?output",
-    "temperature": r"(?i)temperature",
-    "max_tokens": r"(?i)max_(?:completion_)?tokens",
-    "tool_choice": r"(?i)tool.?choice|forces? tool",
-    "messages": r"(?i)'?messages\b.*(?:property|field|extra|unknown|unsupported|unrecognized)",
-    "stream_options": r"stream_options",
-    "stream": r"\bstream(?:ing|ed)?\b",
-    "names of tools": r"(?i)\bnames?\b",
-}
-"""How refusals name the parts of a question."""
-_ROW: Final = (
-    "response_format",
-    "temperature",
-    "max_tokens",
-    "tool_choice",
-    "messages",
-    "names of tools",
-)
-"""What is tried where a refusal names nothing, or what it names is not all."""
-_REFERENCES: Final = r"(?i)\bref\b|reference|recursi|\$defs"
-_NO_TOOLS: Final = (
-    r"(?i)(?:support|requires?|enable|knows?)\b.{0,40}\btools?\b"
-    r"|\b(?:tools?|functions?)(?:.(?:use|call\w*))? (?:is|are) not\b"
-)

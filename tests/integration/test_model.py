@@ -31,8 +31,7 @@ Server = Callable[[JsonObject], Answer]
 
 
 def tool(name: str, **parameters: Any) -> JsonObject:
-    function = {"name": name, "parameters": {"type": "object", "properties": {}, **parameters}}
-    return {"type": "function", "function": function}
+    return {"name": name, "parameters": {"type": "object", "properties": {}, **parameters}}
 
 
 PROMPT = Prompt(
@@ -246,11 +245,11 @@ async def test_a_tools_references_are_written_out_for_that_tool_alone_once_refus
     async with served(refusing(mentions("$ref", "go"), words)) as (model, asked):
         for _ in range(2):
             await ask(model, prompt)
-    assert schemas(asked.bodies[0])["go"] == tools[1]["function"]["parameters"]
+    assert schemas(asked.bodies[0])["go"] == tools[1]["parameters"]
     sent = schemas(asked.bodies[-1])
     assert (sent["stay"], sent["rest"]) == (
-        tools[0]["function"]["parameters"],
-        tools[2]["function"]["parameters"],
+        tools[0]["parameters"],
+        tools[2]["parameters"],
     )
     inner = sent["go"]["properties"]["where"]["properties"]
     assert inner["city"] == {"type": "string"}
@@ -268,11 +267,9 @@ async def test_a_refused_word_of_a_schema_is_left_out_for_that_tool_alone() -> N
         await ask(model, Prompt(PROMPT.messages, schema=NESTED))
     assert asked.bodies.pop()["response_format"]["json_schema"]["schema"] == NESTED
     sent = schemas(asked.bodies[-1])
-    assert sent["stay"] == tools[0]["function"]["parameters"]
-    assert sent["go"] == {
-        **tools[1]["function"]["parameters"],
-        "properties": {"where": {"$ref": "#/$defs/Place"}, "note": {"type": "string"}},
-    }
+    assert sent["stay"] == tools[0]["parameters"]
+    assert sent["go"]["properties"]["note"] == {"type": "string"}
+    assert sent["go"]["properties"]["where"]["properties"]["city"] == {"type": "string"}
 
 
 async def test_a_tool_whose_schema_is_refused_in_every_form_goes_with_none() -> None:
@@ -283,7 +280,7 @@ async def test_a_tool_whose_schema_is_refused_in_every_form_goes_with_none() -> 
         for _ in range(2):
             await ask(model, prompt)
     assert schemas(asked.bodies[-1]) == {
-        "stay": tools[0]["function"]["parameters"],
+        "stay": tools[0]["parameters"],
         "go": {"type": "object", "properties": {}},
     }
 

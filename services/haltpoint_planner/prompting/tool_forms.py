@@ -47,7 +47,7 @@ def call_schema(tools: Iterable[JsonObject]) -> JsonObject:
     calls: list[JsonObject] = []
     moved: JsonObject = {}
     for tool in tools:
-        name, arguments = tool["function"]["name"], tool["function"]["parameters"]
+        name, arguments = tool["name"], tool["parameters"]
         text = json.dumps(arguments, ensure_ascii=False)
         if _REFERENCE in text:
             place = f"#/$defs/{name}"
@@ -76,7 +76,7 @@ class Form(NamedTuple):
 
     spec: ToolSpec
     native: JsonObject
-    """The tool as a provider's native tools take it."""
+    """The tool as a prompt has it."""
     weight: int
     """Characters of its part in a prompt that asks for a call."""
 
@@ -98,8 +98,7 @@ def _form(spec: ToolSpec) -> Form:
     about = [cut_text(in_line(spec.description), _DESCRIPTION), *_notes(spec)]
     # Rules about all parameters are in the notes: some providers refuse a tool for them.
     parameters = {name: rule for name, rule in spec.parameters.items() if name != "allOf"}
-    function = {"name": spec.name, "description": "; ".join(about), "parameters": parameters}
-    tool = {"type": "function", "function": function}
+    tool = {"name": spec.name, "description": "; ".join(about), "parameters": parameters}
     sent = json.dumps([tool, call_schema([tool])], ensure_ascii=False)
     return Form(spec, tool, len(sent))
 

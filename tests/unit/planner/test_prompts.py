@@ -159,7 +159,7 @@ def test_c15_what_was_said_before_stands_before_the_goal_and_nothing_in_it_can_p
 
 def test_c5_c9_a_tool_step_is_asked_for_its_calls_in_the_strict_form() -> None:
     prompt = prompts.build(context(ThoughtKind.ACT, "find"))
-    assert [tool["function"]["name"] for tool in prompt.tools] == [
+    assert [tool["name"] for tool in prompt.tools] == [
         "lookup_contacts",
         "send_message",
     ]
@@ -181,7 +181,7 @@ def test_c11_where_a_step_may_end_its_prompt_names_end_step_beside_the_call() ->
     )
     assert "Still to be called: send_message." in offered.messages[-1]["content"]
     assert "If it cannot or need not be done, call end_step." in offered.messages[-1]["content"]
-    assert [tool["function"]["name"] for tool in offered.tools] == [
+    assert [tool["name"] for tool in offered.tools] == [
         LOOKUP.name,
         SEND.name,
         END_STEP,

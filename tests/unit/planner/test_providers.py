@@ -51,10 +51,7 @@ from haltpoint_planner.providers import Provided, provided
 from haltpoint_planner.servers import PassingError, Server
 
 NOTE = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
-TOOL = {
-    "type": "function",
-    "function": {"name": "note", "description": "Note it.", "parameters": NOTE},
-}
+TOOL = {"name": "note", "description": "Note it.", "parameters": NOTE}
 CALL = {
     "id": "call_1",
     "type": "function",
@@ -206,7 +203,7 @@ async def test_what_lasts_is_told_at_once_without_the_key(error: Exception, code
     with pytest.raises(HaltpointError) as caught:
         await raising(error, asked).ask("big", lambda _: Prompt(TALK[:2]), thought())
     assert caught.value.code == code
-    assert len(asked) <= 4
+    assert len(asked) <= 5
     assert "sk-12345" not in str(caught.value)
     assert caught.value.what.startswith("the model's provider anthropic ")
 

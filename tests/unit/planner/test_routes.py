@@ -105,7 +105,7 @@ def prompt_of(*receipts: Receipt, tools: tuple[str, ...] = ("find_order",)) -> P
 
 
 def offered_by(prompt: Prompt) -> list[str]:
-    return [tool["function"]["name"] for tool in prompt.tools]
+    return [tool["name"] for tool in prompt.tools]
 
 
 def receipt(tool: str, data: object, agent: str = "") -> Receipt:
@@ -121,7 +121,7 @@ def test_i2_the_prompt_has_the_agents_in_the_tool_route() -> None:
     assert system.startswith("You are the desk.\n\nYou decide who works on the user's goal.")
     assert task.startswith(f"Goal: {GOAL}\n\nDecide who works on it")
     assert offered_by(prompt) == ["find_order", ROUTE]
-    route = prompt.tools[1]["function"]
+    route = prompt.tools[1]
     assert (
         "billing: Invoices and refunds. (good at: invoice, refund); general: Everything else."
         in route["description"]

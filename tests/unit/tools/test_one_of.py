@@ -32,7 +32,7 @@ def test_the_schema_holds_the_rule(arguments: dict[str, object], fits: bool) -> 
 
 def test_models_read_it_in_words_since_providers_refuse_rules_about_the_whole() -> None:
     spec = declared().spec
-    shown = form_of(spec).native["function"]
+    shown = form_of(spec).native
     assert shown["description"] == "Get a page.; needs slug or id"
     assert "allOf" not in shown["parameters"]
     assert described(spec) == "- getPage(slug, id, include_content): Get a page. [needs slug or id]"
