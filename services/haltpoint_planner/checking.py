@@ -16,6 +16,7 @@ from haltpoint_planner.drafting import draft_proposal
 from haltpoint_planner.exchange import Finish, Prompt, Reply
 from haltpoint_planner.models import Models
 from haltpoint_planner.own_messages import Own, fresh_ids, sent_back
+from haltpoint_planner.prompting.tool_forms import in_line
 from haltpoint_planner.thoughts import sentence, words_of
 
 _TEXT: Final = {"type": "string"}
@@ -55,6 +56,10 @@ def _noted(reply: Reply) -> list[JsonObject]:
     return [call.arguments for call in calls if call.tool == "note"]
 
 
+def _says_something(reply: Reply) -> object:
+    return reply.content.strip() or reply.calls
+
+
 _APPLE: Final = 'Note the text "apple".'
 _PRIORITY: Final = {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None}
 _PLACES: Final = {"Place": {"type": "object", "properties": {"city": _TEXT}}}
@@ -67,7 +72,7 @@ _FORM: Final = {
 _SAY: Final = _asks("Say OK, and nothing else.")
 _NOTE: Final = _to_note(_APPLE, {})
 _TRIALS: Final[tuple[tuple[str, Prompt, Callable[[Reply], object]], ...]] = (
-    ("answers in words", _SAY, lambda reply: reply.content.strip()),
+    ("answers in words", _SAY, _says_something),
     ("calls a tool when it has to", _NOTE, _noted),
     (
         "makes two calls at once",
@@ -108,7 +113,6 @@ class Checking:
         self._patience = settings.timeout
         settings = settings.model_copy(update={"max_tokens": _ENOUGH})
         self._port = Models(settings, Agents(), connections).port_to(None)
-        self._reply: Reply | None = None
 
     @property
     def refused(self) -> Sequence[str]:
@@ -118,30 +122,29 @@ class Checking:
     async def findings(self) -> AsyncIterator[Finding]:
         """Each trial as soon as it is over. The first one ends it all when there is no reply."""
         for what, prompt, is_passed in _TRIALS:
-            yield await self._tried(what, prompt, is_passed)
-            reply = self._reply
+            finding, reply = await self._tried(what, prompt, is_passed)
+            yield finding
             if reply is None and prompt is _SAY:
                 return
             if reply is not None and reply.calls and prompt is _NOTE:
-                yield await self._tried(
-                    _BACK, _back(reply), lambda reply: reply.content or reply.calls
-                )
+                finding, _ = await self._tried(_BACK, _back(reply), _says_something)
+                yield finding
 
     async def _tried(
         self, what: str, prompt: Prompt, is_passed: Callable[[Reply], object]
-    ) -> Finding:
+    ) -> tuple[Finding, Reply | None]:
         begun = time.monotonic()
         deadline = round((time.time() + self._patience) * 1000)
         request = ThoughtRequest(thought_id="check.t1.1", kind=ThoughtKind.ACT, deadline=deadline)
-        self._reply = None
+        reply: Reply | None = None
         try:
-            self._reply = await self._port.ask(self._name, lambda _: prompt, request)
-            outcome = "yes" if is_passed(self._reply) else "no"
-            note = " ".join(words_of(self._reply).split())[:_SHOWN]
+            reply = await self._port.ask(self._name, lambda _: prompt, request)
+            outcome = "yes" if is_passed(reply) else "no"
+            note = in_line(words_of(reply))[:_SHOWN]
         except HaltpointError as error:
             outcome = error.code
             note = sentence(error)
-        return Finding(what, outcome, time.monotonic() - begun, note)
+        return Finding(what, outcome, time.monotonic() - begun, note), reply
 
 
 def _back(reply: Reply) -> Prompt:

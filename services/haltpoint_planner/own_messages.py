@@ -46,19 +46,16 @@ def kept(reply: Reply, proposal: Proposal, by: str, after: int, known: Container
     is_read = len(reply.calls) == len(proposal.calls)
     if message is None or not (reply.calls and is_read):
         return b""
-    names = [call.name for call in reply.calls if call.name not in known]
-    is_taken = all(map(_NAME.fullmatch, names))
-    if not is_taken or not all(
-        isinstance(arguments_of(call), dict) for call in message["tool_calls"]
-    ):
-        return b""
+    for call in message["tool_calls"]:
+        name = call["function"]["name"]
+        is_taken = name in known or _NAME.fullmatch(name)
+        if not (is_taken and isinstance(arguments_of(call), dict)):
+            return b""
     try:
         own = encode(Own(by, after, message))
     except (UnicodeEncodeError, RecursionError, msgspec.MsgspecError):
         return b""
-    if len(own) > MOST:
-        return b""
-    return own
+    return own if len(own) <= MOST else b""
 
 
 def arguments_of(call: JsonObject) -> object:
@@ -84,23 +81,24 @@ def sent_back(own: Own, to: str, fresh: Iterator[str]) -> Message:
     none is missing or no text, which no server takes back; of another provider's ids nothing is
     known.
     """
+    message = own.message
+    calls = own.calls
     if own.by != to:
-        calls = [called(call["function"], next(fresh)) for call in own.calls]
-        return {"role": "assistant", "content": words_in(own.message), "tool_calls": calls}
-    calls = []
+        message = {"role": "assistant", "content": words_in(message)}
+        calls = list(map(_plain, calls))
     seen = {""}
-    for call in own.calls:
+    for place, call in enumerate(calls):
         name = call.get("id")
         if not isinstance(name, str) or name in seen:
             name = next(fresh)
-        calls.append({**call, "id": name})
         seen.add(name)
-    return {**own.message, "tool_calls": calls}
+        calls[place] = {**call, "id": name}
+    return {**message, "tool_calls": calls}
 
 
-def called(function: JsonObject, name: str) -> JsonObject:
-    """A call in the form that every provider takes."""
-    arguments = function.get("arguments") or "{}"
+def _plain(call: JsonObject) -> JsonObject:
+    """A call in the form that every provider takes, still without id."""
+    arguments = call["function"].get("arguments") or "{}"
     text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-    known = {"name": function["name"], "arguments": text}
-    return {"id": name, "type": "function", "function": known}
+    function = {"name": call["function"]["name"], "arguments": text}
+    return {"type": "function", "function": function}

@@ -7,9 +7,10 @@ has come.
 """
 
 from itertools import count
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
+from msgspec import Meta
 
 from haltpoint.contracts.base import MAX_STEPS, STEP_ID, JsonObject
 from haltpoint.contracts.work.bounds import Bounds
@@ -27,6 +28,9 @@ _PLAN_SIZE: Final = 128 * 1024
 _BOUNDS_SIZE: Final = 16 * 1024
 """Bytes: the message that carries them stays under MAX_BODY."""
 _FORM: Final = 'answer with one JSON object: {"bounds": {...}, "steps": [...]}'
+
+
+_Steps = Annotated[list[JsonObject], Meta(min_length=1, max_length=MAX_STEPS)]
 
 
 def draft_plan(reply: Reply) -> Plan | str:
@@ -70,16 +74,10 @@ def _plan(named: JsonObject) -> Plan:
     """The plan with its steps: `steps`, or the documents' `todo_list`, alone or in a `plan`."""
     if isinstance(named.get("plan"), dict):
         named = fields(named["plan"], {})
-    steps = named.get("steps", named.get("todo_list"))
-    if not isinstance(steps, list):
-        raise UnreadableError(f"it has no list of steps; {_FORM}")
-    if not steps:
-        raise UnreadableError("the plan has no steps")
-    if len(steps) > MAX_STEPS:
-        raise UnreadableError(f"the plan has {len(steps)} steps; at most {MAX_STEPS} are allowed")
-    for number, entry in enumerate(steps, 1):
-        if not isinstance(entry, dict):
-            raise UnreadableError(f"step {number} is not a JSON object")
+    try:
+        steps = msgspec.convert(named.get("steps", named.get("todo_list")), _Steps)
+    except msgspec.ValidationError as error:
+        raise UnreadableError(f"it has no list of steps: {error}; {_FORM}") from error
     drafts = [fields(step, {}) for step in steps]
     given = [str(draft.get("id", "")).strip() for draft in drafts]
     # Good ids stay as they are; the others become the next free one of s1, s2, ...

@@ -58,13 +58,13 @@ def provided(settings: ModelSettings, server: Server) -> "Provided":
     def provider(name: str) -> Any:
         return infer_provider_class(name)(**given)
 
-    # Its test model has no name: it is for trying out an agents file without any key.
-    is_test = settings.provider == "test"
-    name = "test" if is_test else f"{settings.provider}:{settings.name}"
+    name = f"{settings.provider}:{settings.name}"
+    if settings.provider == "test":  # for trying out an agents file without any key
+        name = "test"
     is_direct = settings.base_url is not None and goes_directly(settings.base_url)
     try:
         with without_proxies() if is_direct else nullcontext():
-            model = infer_model(name, provider) if given else infer_model(name)
+            model = infer_model(name, provider)
     except ImportError as error:
         package = f"pydantic-ai-slim[{settings.provider}]"
         if "SOCKS" in str(error):  # httpx names its extra, for a proxy of the shell
@@ -127,11 +127,10 @@ class Provided:
         from pydantic_ai.models import ModelRequestParameters
         from pydantic_ai.output import OutputObjectDefinition
 
-        if "tools" in body:
-            return ModelRequestParameters(function_tools=list(map(_tool, body["tools"])))
+        tools = list(map(_tool, body.get("tools", ())))
         takes_one = self.model.profile.get("supports_json_schema_output", False)
-        if "response_format" not in body or not takes_one:
-            return ModelRequestParameters()
+        if tools or "response_format" not in body or not takes_one:
+            return ModelRequestParameters(function_tools=tools)
         form = body["response_format"]["json_schema"]
         output = OutputObjectDefinition(form["schema"], name=form["name"], strict=True)
         return ModelRequestParameters(output_mode="native", output_object=output)
@@ -175,11 +174,12 @@ def _part(message: Message) -> JsonObject:
 
 
 def _earlier(message: Message) -> JsonObject:
-    parts = [{"part_kind": "text", "content": message["content"]}] if message["content"] else []
+    parts = [{"part_kind": "text", "content": message["content"]}]
     for call in message.get("tool_calls") or ():
-        function = {"tool_name": call["function"]["name"], "args": call["function"]["arguments"]}
-        parts.append({"part_kind": "tool-call", **function, "tool_call_id": call["id"]})
-    return {"kind": "response", "parts": parts}
+        function = call["function"]
+        part = {"tool_name": function["name"], "args": function["arguments"]}
+        parts.append({"part_kind": "tool-call", **part, "tool_call_id": call["id"]})
+    return {"kind": "response", "parts": parts if message["content"] else parts[1:]}
 
 
 def _reply(response: "ModelResponse") -> Reply:

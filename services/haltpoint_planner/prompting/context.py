@@ -117,7 +117,7 @@ class Question:
     task: str
     """What it is about."""
     last: str
-    """What is asked for, at the end."""
+    """What is asked for, at the end; behind it the goal is said once more."""
     tools: Mapping[str, ToolSpec] = field(default_factory=dict)
     """Those that may be called."""
     is_due: bool = False
@@ -125,4 +125,6 @@ class Question:
     schema: JsonObject | None = None
     """The form of the words where nothing can be called; None: they are free."""
     is_first: bool = False
-    """No result is shown for it, and nothing is asked at the end unless a reply was wrong (C12)."""
+    """No result is shown for it, and nothing is asked at the end unless a reply was wrong, and then
+    without the goal (C12).
+    """

@@ -16,6 +16,7 @@ from haltpoint.contracts.tools import ASK_HUMAN
 from haltpoint.runtime.store.rows import local
 from haltpoint_planner.exchange import Message
 from haltpoint_planner.own_messages import fresh_ids, sent_back
+from haltpoint_planner.prompting.about import with_goal
 from haltpoint_planner.prompting.context import Context, Question
 from haltpoint_planner.prompting.results import MARK, cut_text, pretty, shown
 from haltpoint_planner.prompting.turns import Turn, turns_of
@@ -34,7 +35,9 @@ def messages(question: Question, context: Context) -> Iterator[Message]:
     if not question.is_first:
         yield from _history(question, context, fresh)
     yield from _corrections(question, context, fresh)
-    if context.request.corrections or not question.is_first:
+    if not question.is_first:
+        yield _says("user", with_goal(context, question.last))
+    elif context.request.corrections:
         yield _says("user", question.last)
 
 

@@ -76,10 +76,7 @@ def _data(text: str, room: int) -> str:
 
 def pretty(value: object) -> str:
     """JSON for a model to read, which cannot break out of its place in a chat template."""
-    try:
-        text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
-    except ValueError:  # a lone surrogate
-        text = json.dumps(value, ensure_ascii=False, indent=2)
+    text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
     return text.replace("<|", "\\u003c|").replace("</", "\\u003c/")
 
 
@@ -89,22 +86,22 @@ def shortened(value: Any, room: int) -> Any:
         return cut_text(value, room)
     if not isinstance(value, list | dict) or len(pretty(value)) <= room:
         return value
-    names = value if isinstance(value, dict) else range(len(value))
+    is_list = isinstance(value, list)
+    parts: dict[Any, Any] = dict(enumerate(value)) if isinstance(value, list) else value
     kept: dict[Any, Any] = {}
-    for name in names:
-        size = len(pretty(value[name]))
+    for name, part in parts.items():
+        size = len(pretty(part))
         if size <= room or min(size, room) > _SHORT:
-            kept[name] = shortened(value[name], room)
+            kept[name] = shortened(part, room)
         room -= size
         if room < 0:
             break
     missing = len(value) - len(kept)
-    if isinstance(value, list):
-        mark = [f"[cut: {missing} more items]"] if missing else []
-        return [*kept.values(), *mark]
-    if missing:
+    if missing and is_list:
+        kept[len(value)] = f"[cut: {missing} more items]"
+    elif missing:
         kept["[cut]"] = f"{missing} more fields"
-    return kept
+    return list(kept.values()) if is_list else kept
 
 
 def cut_text(text: str, room: int) -> str:

@@ -15,7 +15,7 @@ from typing import Final
 from haltpoint.chain.checks.knowledge import GOAL, origin_tools
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.contracts.work.routing import ROUTE
-from haltpoint_planner.prompting.about import goal_in, named, step_in, with_goal
+from haltpoint_planner.prompting.about import goal_in, named, step_in
 from haltpoint_planner.prompting.context import Context, Question
 
 RULES: Final = """\
@@ -140,9 +140,8 @@ _SPEAK: Final = (
 
 def due_turn(context: Context) -> Question:
     """The step, and what is due in it."""
-    due = with_goal(context, " ".join(_due(context)))
-    task = context.task
-    system = _OPEN if task.open_ended else _ACTOR
+    due = " ".join(_due(context))
+    system = _OPEN if context.task.open_ended else _ACTOR
     return Question(system, step_in(context), due, context.tools, is_due=True)
 
 
@@ -181,8 +180,7 @@ def free_turn(context: Context) -> Question:
         system, last = _OPEN, _GO_ON
     if context.request.in_words:
         last = _IN_WORDS
-    end = with_goal(context, last)
-    return Question(system, step_in(context), end, context.tools)
+    return Question(system, step_in(context), last, context.tools)
 
 
 def routing_turn(context: Context) -> Question:
@@ -196,10 +194,9 @@ def routing_turn(context: Context) -> Question:
         last = _DECIDE_ONLY if request.forced else _DECIDE
     if request.due and ROUTE not in context.missing:
         last = f"{named(request.due)} is still to be called by an agent: call {ROUTE}."
-    end = with_goal(context, last)
-    return Question(_ROUTER, goal_in(context), end, offered, is_due=bool(request.due))
+    return Question(_ROUTER, goal_in(context), last, offered, is_due=bool(request.due))
 
 
 def answer(context: Context) -> Question:
     """The goal and all results, as text: no tool can be called any more."""
-    return Question(_SPEAKER, goal_in(context), with_goal(context, _SPEAK))
+    return Question(_SPEAKER, goal_in(context), _SPEAK)

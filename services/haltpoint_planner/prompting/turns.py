@@ -29,12 +29,17 @@ class Turn:
         which may have been changed since. Equal calls have theirs in order.
         """
         given = json.loads(receipt.arguments or "{}")
-        calls = dict(enumerate(self.own.calls))
-        free = [place for place in calls if place not in self.results]
-        places = [place for place in free if calls[place]["function"]["name"] == receipt.tool]
-        places.sort(key=lambda place: arguments_of(calls[place]) != given)
-        self.results.update(dict.fromkeys(places[:1], receipt))
-        return bool(places)
+        calls = self.own.calls
+        free = [
+            place
+            for place, call in enumerate(calls)
+            if call["function"]["name"] == receipt.tool and place not in self.results
+        ]
+        if not free:
+            return False
+        place = min(free, key=lambda place: arguments_of(calls[place]) != given)
+        self.results[place] = receipt
+        return True
 
     def why_not(self, place: int) -> str:
         """Why the call at this place did not run. One before a call that ran did not wait for its

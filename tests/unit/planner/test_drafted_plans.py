@@ -147,10 +147,10 @@ def test_a_plan_that_ends_too_early_is_refused_and_not_completed_by_guessing() -
         ("First I would find John.", "it has no JSON object"),
         ('{"answer": 3}', "it has no list of steps"),
         ('{"steps": 3}', "it has no list of steps"),
-        ('{"steps": ["x"]}', "step 1 is not a JSON object"),
+        ('{"steps": ["x"]}', "it has no list of steps: Expected `object`, got `str` - at `$[0]`"),
         ('{"steps": [], "steps": []}', "it is not JSON: it has the key 'steps' twice"),
         ('{"steps": []} {"steps": []}', "it has two JSON objects where one is read"),
-        ('{"steps": []}', "the plan has no steps"),
+        ('{"steps": []}', "it has no list of steps: Expected `array` of length >= 1"),
     ],
 )
 def test_what_holds_no_plan_is_told_so(words: str, fault: str) -> None:
@@ -158,5 +158,5 @@ def test_what_holds_no_plan_is_told_so(words: str, fault: str) -> None:
 
 
 def test_a_plan_that_is_too_large_is_told_so() -> None:
-    assert "at most 500" in refused({"steps": [{}] * 501})
+    assert "of length <= 500" in refused({"steps": [{}] * 501})
     assert "too long" in refused({"steps": [{"description": "x" * 4000}] * 50})
