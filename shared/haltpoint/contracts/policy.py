@@ -105,9 +105,7 @@ class Messages(Form):
         "No tool was called. Words alone do nothing: this needs {expected_tools}."
     )
     """For the model."""
-    escalate: Template = (
-        "No call of {expected_tools} has succeeded in {count} tries. A person has to decide."
-    )
+    escalate: Template = "No call of {expected_tools} has succeeded. A person has to decide."
     """For the person."""
 
 

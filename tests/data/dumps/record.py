@@ -1,5 +1,5 @@
 """Record a dump of a release: the server's data with one chain that is done, one that waits for a
-person, and one whose call no worker has taken yet. They have fifty years, so that the dump can
+person, and one whose call no worker has taken yet. They have ten years, so that the dump can
 be loaded later.
 
     python tests/data/dumps/record.py tests/data/dumps/FORM.rdb
@@ -22,7 +22,7 @@ from urllib.request import Request, urlopen
 from redis import Redis
 
 KEY = "0123456789-recorded-0123456789"
-HALF_A_CENTURY = "18250d"
+TEN_YEARS = "3650d"
 
 
 def step(name: str, tool: str, *after: str, **arguments: Any) -> dict[str, Any]:
@@ -68,9 +68,9 @@ def environment(folder: Path) -> dict[str, str]:
         "TOOLS": "haltpoint.examples.contacts.tools",
         "GATEWAY__PORT": "0",
         "GATEWAY__ADMIN_KEY": KEY,
-        "LIMITS__CHAIN_DEADLINE": HALF_A_CENTURY,
-        "LIMITS__REQUEST_TIMEOUT": HALF_A_CENTURY,
-        "LIMITS__RETENTION": HALF_A_CENTURY,
+        "LIMITS__CHAIN_DEADLINE": TEN_YEARS,
+        "LIMITS__REQUEST_TIMEOUT": TEN_YEARS,
+        "LIMITS__RETENTION": TEN_YEARS,
     }
     return {**os.environ, **{f"HALTPOINT_{name}": text for name, text in settings.items()}}
 

@@ -10,9 +10,11 @@ from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.tools import ASK_HUMAN
 from haltpoint.contracts.work.agents import Agents
 from haltpoint.contracts.work.bounds import Bounds, LeftOut
+from haltpoint.contracts.work.plans import Plan
 from haltpoint.contracts.work.routing import SUPERVISOR, Supervisor
+from haltpoint.contracts.work.tasks import Task
 from haltpoint.contracts.work.thoughts import ThoughtKind
-from tests.support.builders import open_task
+from tests.support.builders import open_task, owing
 from tests.unit.chain import test_agents as known
 from tests.unit.chain.story import Story
 from tests.unit.chain.test_agents import Tree, done, found_order
@@ -164,3 +166,31 @@ def test_c3_a_front_agent_is_shown_whom_to_call_for_what_is_due() -> None:
     tree.root.writes("Done.")
     (fault,) = tree.root.thought.corrections
     assert '"target_agent":"billing"' in fault.form
+
+
+def test_c12_what_the_goal_asked_for_and_one_agent_did_another_may_do_again() -> None:
+    tree = supervisor()
+    first = routed(tree, "billing")
+    found_order(first)
+    first.calls("refund", order_id="order_17")
+    first.result(done("refund", 2, first.chain.id))
+    first.writes("It is refunded.")
+    tree.report(first)
+    second = routed(tree, "billing")
+    assert second.thought.due == ()
+    found_order(second)
+    second.calls("refund", order_id="order_17", part="postage")
+    assert second.action.tool == "refund"
+    assert second.reasons == (), "the goal names it"
+
+
+def test_i1_what_no_step_of_a_plan_promises_by_itself_is_due_in_the_chain_of_its_agent() -> None:
+    tree = Tree(Task(goal=GOAL, agent="front"))
+    tree.root.submit()
+    tree.root.draft(Plan(steps=(owing("hand", "route"),)), bounds=REFUND)
+    child = tree.hand_on(tree.root, "billing")
+    assert child.chain.bounds is not None
+    assert [bound.tools for bound in child.chain.bounds.required_tools] == [("refund",)]
+    child.cancel("enough")
+    tree.report(child)
+    assert [(line.tool, line.why) for line in tree.root.chain.end.not_done] == []

@@ -192,7 +192,7 @@ def test_f1_a_call_that_never_ran_is_not_told_beside_a_deed_that_differs_by_an_u
 ):
     """A made-up id has no name; each deed stands for one such call."""
     made_up = tuple(
-        Dropped("note", f'{{"id":"{name}","text":"hi"}}', "its turn is over", AT)
+        Dropped("note", f'{{"id":"{name}","text":"hi"}}', "its turn is over", 0, 0)
         for name in ("x", "y")
     )
     jane = action(done('Note to "Jane": "hi"', "u1"), tool="note")
@@ -205,6 +205,16 @@ def test_f1_a_call_that_never_ran_is_not_told_beside_a_deed_that_differs_by_an_u
 
 
 def test_f1_a_call_that_never_ran_has_a_line_unless_it_was_made_later() -> None:
-    dropped = Dropped("send", '{"to":"u1"}', "a question was open", AT)
+    dropped = Dropped("send", '{"to":"u1"}', "a question was open", 0, 1)
     assert not_done(dropped=(dropped,)) == [(None, "never_executed", "a question was open")]
-    assert not_done(action(done(at=AT + 1)), dropped=(dropped,)) == []
+    assert len(not_done(action(done()), dropped=(dropped,))) == 1
+    assert not_done(action(done(), 2), dropped=(dropped,)) == [], "whatever a worker's clock says"
+
+
+def test_f1_where_a_call_never_ran_no_line_says_that_it_was_never_called() -> None:
+    dropped = Dropped("send", '{"to":"u1"}', "the chain failed", 0, 0)
+    due = tuple(
+        NotDone(tool="send", says="send", why=why) for why in (WhyNot.NOT_CALLED, WhyNot.LEFT_OUT)
+    )
+    lines = answer("", (), (dropped,), due, spec_of, Phrases()).not_done
+    assert [line.why for line in lines] == [WhyNot.NEVER_EXECUTED, WhyNot.LEFT_OUT]

@@ -732,3 +732,18 @@ def test_c13_a_skill_does_not_wash_what_strangers_write() -> None:
     tell_parent(story, child)
     story.calls("mailout", to="eve@evil.example")
     assert [reason.parameter for reason in story.reasons] == ["to"]
+
+
+def test_e4_what_a_person_has_denied_is_denied_inside_of_a_skill_too() -> None:
+    note = writing("note")
+    inner = skill("twice", plan(tool_step("one", call("note", to="x"))), may_clarify=False)
+    story = submitted(open_task("note it"), note, *tools(note, inner))
+    story.calls("note", to="x")
+    story.result(confirms())
+    story.reject("no")
+    story.calls("twice", who="John", words="late")
+    child = below(story)
+    assert [child.status, child.reason] == ["failed", "A person denied exactly this call of note."]
+    (said,) = child.sends(Report)
+    assert said.outcome.error is not None
+    assert said.outcome.error.error_type is ErrorType.DENIED

@@ -122,8 +122,8 @@ def test_d2_turns_used_up_with_a_tool_missing_that_the_words_ask_for_are_a_case(
     assert told.status == "escalated"
     assert told.final_facts == []
     assert told.questions[0].question == (
-        "No call of save has succeeded in 1 tries. A person has to decide. "
-        "(in step 'react': not complete after 1 proposal of the model)"
+        "No call of save has succeeded. A person has to decide. "
+        "(in its work: not complete after 1 proposal of the model)"
     )
     told.rule(Choice.RETRY)
     told.calls("save")

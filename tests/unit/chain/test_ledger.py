@@ -107,8 +107,7 @@ def test_c14_an_effect_that_was_done_asks_before_it_is_done_again(
     ran(story)
     [words] = reasons(story, call(tool, **again.arguments))
     assert words == (
-        f"The same call of {tool} was made at 1970-01-01 14:16 UTC (c.react.1) and "
-        "succeeded. May this one run?"
+        f"The same call of {tool} was made at 1970-01-01 14:16 UTC and succeeded. May this one run?"
     )
 
 
@@ -120,7 +119,7 @@ def test_c14_an_edited_call_counts_as_it_was_proposed_and_as_it_ran() -> None:
     story.answer(kind, Choice.APPROVE, arguments={"to": "bob", "eur": 5})
     ran(story)
     [words] = reasons(story, PAID)
-    assert "(c.react.1) and succeeded" in words
+    assert "and succeeded" in words
     ran(story)
     assert len(reasons(story, call("pay", to="bob"))) == 1
 
@@ -158,7 +157,7 @@ def test_c14_an_effect_in_doubt_asks_before_it_is_done_again() -> None:
     story.fails(ErrorType.IN_DOUBT)
     story.expire()
     [words] = reasons(story, PAID)
-    assert words.endswith("(c.a.1) and may have taken effect. May this one run?")
+    assert words.endswith(" and may have taken effect. May this one run?")
 
 
 @pytest.mark.parametrize("tool", ["run", "pay"])
@@ -174,7 +173,7 @@ def test_c14_a_policy_may_refuse_and_a_name_counts_before_a_glob() -> None:
     done(story, PAID)
     words = refused(story, PAID)
     assert words.startswith(
-        "not_allowed: The same call of pay was made at 1970-01-01 00:16 UTC (c.react.1)"
+        "not_allowed: The same call of pay was made at 1970-01-01 00:16 UTC and succeeded."
     )
     assert words.endswith("It must not be made again.")
 
@@ -224,7 +223,7 @@ def test_c14_what_a_child_has_done_is_in_the_ledger_of_its_root(name: str) -> No
         tell_parent(child, inner)
     tell_parent(story, child)
     [words] = reasons(story, PAID)
-    assert "The same call of pay was made at 1970-01-01 00:16 UTC (c~react-1" in words
+    assert "The same call of pay was made at 1970-01-01 00:16 UTC and " in words
 
 
 def test_c14_a_child_begins_with_the_ledger_of_its_caller_and_hands_back_what_it_added() -> None:

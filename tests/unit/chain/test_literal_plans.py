@@ -17,6 +17,7 @@ from haltpoint.contracts.work.tasks import Budget, Task
 from tests.support.builders import (
     COMPLETE,
     call,
+    confirms,
     failed,
     line_plan,
     owing,
@@ -358,3 +359,29 @@ def test_data_that_cannot_be_read_is_no_reason_to_stumble(data: str) -> None:
 
     assert told.status == "completed"
     assert told.final_answer in ("{}", '{"a":"?"}')
+
+
+def test_f1_a_call_of_a_skipped_step_says_why_and_nothing_that_only_runtimes_read() -> None:
+    steps = [
+        tool_step("find", call("find"), on_failure=OnFailure.CONTINUE),
+        tool_step("send", call("send", to={"$from": "find.data.id"}, text="x"), after=("find",)),
+    ]
+    told = story(plan(*steps))
+    told.fails(ErrorType.NOT_FOUND)
+    (line,) = [line for line in told.chain.end.not_done if line.tool == "send"]
+    assert line.message == "the result of step 'find' is missing"
+    assert line.says == 'Send: text "x"'
+
+
+def test_e4_a_call_that_a_person_has_denied_above_is_denied_inside_of_a_skill_too() -> None:
+    told = story(
+        plan(
+            tool_step("one", call("send", to="x"), on_failure=OnFailure.CONTINUE),
+            tool_step("two", call("send", to="x"), after=("one",)),
+        )
+    )
+    told.result(confirms())
+    told.reject("no")
+    assert told.status == "failed"
+    assert told.chain.end.error is not None
+    assert told.chain.end.error.message == "A person denied exactly this call of send."

@@ -10,8 +10,10 @@ from haltpoint.chain.model.limits import Policy
 from haltpoint.chain.model.statuses import ChainStatus
 from haltpoint.contracts.base import request_id
 from haltpoint.contracts.doors import door, in_full
+from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.people.phrases import Phrases
+from haltpoint.contracts.reasons import ReasonKind
 from haltpoint.contracts.results import (
     ErrorInfo,
     ErrorType,
@@ -19,6 +21,7 @@ from haltpoint.contracts.results import (
     Outcome,
 )
 from haltpoint.contracts.tools import ToolSpec
+from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import OnFailure, Step
 from haltpoint.contracts.work.tasks import Budget, Task
 from tests.support.builders import (
@@ -26,7 +29,9 @@ from tests.support.builders import (
     call,
     confirms,
     failed,
+    fails_with,
     literal_task,
+    open_task,
     owing,
     plan,
     spec,
@@ -34,7 +39,7 @@ from tests.support.builders import (
     worked,
     writing,
 )
-from tests.unit.chain.story import START, Story, submitted
+from tests.unit.chain.story import SAVE, START, Story, submitted
 
 CLARIFICATION, CONFIRMATION, IN_DOUBT = (
     RequestKind.CLARIFICATION,
@@ -428,3 +433,23 @@ def test_f1_a_pick_for_a_tool_that_no_worker_serves_any_more_is_no_deed() -> Non
     assert chosen.tools_called == ["find"]
     assert "Nothing was done: that takes a new call with it." in chosen.reason
     assert chosen.chain.end.deeds == ()
+
+
+@pytest.mark.parametrize("kind", [ErrorType.VALIDATION, ErrorType.NOT_FOUND])
+def test_c6_a_yes_holds_for_the_equal_call_until_that_is_done(kind: ErrorType) -> None:
+    story = Story(open_task("save it"), SAVE)
+    story.submit(read=False)
+    story.read(Bounds(required_tools=("save",), ask_before=("save",)))
+    approved = Approval(digest="d", by="ann")
+    story.calls("save", to="x")
+    assert [reason.kind for reason in story.reasons] == [ReasonKind.ASK_BEFORE]
+    story.result(fails_with(ErrorInfo(kind, "no"), approval=approved))
+    story.calls("save", to="y")
+    assert story.reasons, "it is another call"
+    story.result(fails_with(ErrorInfo(kind, "no")))
+    story.calls("save", to="x")
+    assert not story.reasons
+    story.result(worked(tool="save", approval=approved))
+    story.calls("save", to="x")
+    kinds = [reason.kind for reason in story.reasons]
+    assert kinds == [ReasonKind.ASK_BEFORE, ReasonKind.REPEAT]

@@ -273,7 +273,8 @@ def test_i2_who_does_not_decide_then_has_a_person_decide(reply: Proposal) -> Non
     (asked,) = tree.root.questions
     assert asked.kind is RequestKind.CLARIFICATION
     assert [one.id for one in asked.options] == ["technical", "billing", "general"]
-    assert asked.question == f"The supervisor named no agent. Who works on this: {GOAL}"
+    assert asked.question == f"No agent has the task: it named no agent. Who works on this: {GOAL}"
+
     tree.root.pick("general")
     child = tree.begun(tree.root.last)
     assert (child.chain.task.agent, child.chain.task.goal) == ("general", GOAL)
@@ -285,6 +286,18 @@ def test_i2_who_does_not_decide_then_has_a_person_decide(reply: Proposal) -> Non
         "confidence": 0.0,
         "by": "ann",
     }
+
+
+def test_d3_at_the_limit_of_strikes_a_person_decides_who_works_on_it() -> None:
+    tree = routing(max_tool_retries=9)
+    for _ in range(3):
+        tree.root.take(decision("nobody"))
+    (asked,) = tree.root.questions
+    assert asked.kind is RequestKind.CLARIFICATION
+    assert asked.question.startswith("No agent has the task: too many violations in a row. Who")
+    assert len(asked.strikes) == 3
+    tree.root.answer(RequestKind.CLARIFICATION, option="billing")
+    assert begun(tree.root) == ["billing"]
 
 
 def test_i2_without_rounds_the_first_thought_is_forced() -> None:

@@ -19,7 +19,7 @@ from tests.unit.chain.test_routing import (
 # ----------------------------------------------------------------------------------------
 
 
-def test_hp215_where_no_chain_is_left_there_is_no_agent_to_choose() -> None:
+def test_i2_where_no_chain_is_left_there_is_no_agent_to_choose() -> None:
     tree = routing(max_tool_retries=0)
     own = tree.root.chain.task.handed.assigned
     assert own is not None
@@ -27,11 +27,9 @@ def test_hp215_where_no_chain_is_left_there_is_no_agent_to_choose() -> None:
     task = structs.replace(tree.root.chain.task, handed=handed)
     tree.root.chain = structs.replace(tree.root.chain, task=task)
     tree.root.propose(content="Billing.")
-    assert tree.root.chain.end.error is not None
-    assert tree.root.chain.end.error.code == "HP-215"
-    assert tree.root.chain.end.error.message.endswith("the supervisor named no agent"), (
-        "it had no rounds of tools"
-    )
+    (asked,) = tree.root.questions
+    assert (asked.kind, asked.options) == (RequestKind.ESCALATION, ())
+    assert asked.question.endswith("(in its work: it named no agent)"), "it had no rounds of tools"
 
 
 def test_i3_an_agent_that_left_the_file_while_a_person_thinks_gets_nothing() -> None:

@@ -13,7 +13,7 @@ its own, secrets are starred, and what is invisible is spelt out.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import datetime
+from operator import attrgetter
 from string import Formatter
 from typing import Any, Final
 
@@ -43,14 +43,18 @@ from haltpoint.contracts.tools import ASK_HUMAN, ToolSpec
 _WHY: Final = {ErrorType.IN_DOUBT: WhyNot.IN_DOUBT, ErrorType.DENIED: WhyNot.DENIED}
 _ALWAYS_TOLD: Final = (WhyNot.DENIED, WhyNot.IN_DOUBT)
 _OF_PROMISES: Final = (WhyNot.LEFT_OUT, WhyNot.NOT_CALLED)
-"""Lines without a call. Where a failed call of such a tool has one they say nothing more."""
+"""Lines without a call. Where a failed call of such a tool has one they say nothing more, nor does
+that it was never called where a call never ran.
+"""
+_place: Final = attrgetter("step", "number")
+"""The order of the plan; a call that never ran is behind the last one of its step that did."""
 
 SpecOf = Callable[[str], ToolSpec]
 """What is declared of a tool, by its name."""
 
 
-Missed = tuple[NotDone, datetime]
-"""What was not done, and when that was clear."""
+Missed = tuple[NotDone, int]
+"""What was not done, and how many calls had succeeded before that was clear."""
 
 MOST_SHOWN: Final = 80  # characters of one value
 MOST_NAMED: Final = 5  # arguments that are named where the author gave no words
@@ -71,26 +75,34 @@ def answer(
     """The answer of a chain with these actions. `due` is what it promised and never called, or left
     out.
     """
-    deeds = list[Deed]()
+    successes = list[Deed | str]()
     missed = list[Missed]()
-    for action in actions:
-        deeds += deeds_of(action)
-        below = action.told.below.not_done  # of one whose chain lists the calls inside, these
-        if not (below or action.satisfies or action.tool == ASK_HUMAN):
-            spec = spec_of(action.tool)
-            why, message = _reason(action, spec, phrases)
-            below = (not_done_line(spec, action.ran, why, message, action.id),)
-        missed += [(line, _ended_at(action)) for line in below]
-    for call in dropped:
-        spec = spec_of(call.tool)
-        line = not_done_line(spec, call.arguments, WhyNot.NEVER_EXECUTED, call.reason)
-        missed.append((line, moment_of(call.at)))
-    lost = [line for line, at in missed if not _is_made_good(line, at, actions, deeds)]
+    calls: list[Action | Dropped] = [*actions, *dropped]
+    for call in sorted(calls, key=_place):
+        lines = _lines_of(call, spec_of(call.tool), phrases)
+        if isinstance(call, Action):
+            successes += deeds_of(call)
+            if call.satisfies and call.told.deed is None:
+                successes.append(call.tool)
+        missed += [(line, len(successes)) for line in lines]
+    deeds = [success for success in successes if isinstance(success, Deed)]
+    lost = [line for line, before in missed if not _is_made_good(line, successes[before:])]
     lost = _without_doubles(lost, deeds)
     called = {line.tool for line in lost if line.action_id is not None}
-    untold = [line for line in due if line.why not in _OF_PROMISES or called.isdisjoint(line.tools)]
-    lines = tuple(dict.fromkeys((*lost, *untold)))
-    return FinalAnswer(text, tuple(deeds), lines)
+    told_by = {WhyNot.LEFT_OUT: called, WhyNot.NOT_CALLED: {line.tool for line in lost}}
+    untold = [line for line in due if told_by.get(line.why, set()).isdisjoint(line.tools)]
+    return FinalAnswer(text, tuple(deeds), tuple(dict.fromkeys((*lost, *untold))))
+
+
+def _lines_of(call: Action | Dropped, spec: ToolSpec, phrases: Phrases) -> Lines:
+    """What a call did not do: of one whose chain lists the calls inside, these."""
+    if isinstance(call, Dropped):
+        return (not_done_line(spec, call.arguments, WhyNot.NEVER_EXECUTED, call.reason),)
+    below = call.told.below.not_done
+    if below or call.satisfies or call.tool == ASK_HUMAN:
+        return below
+    why, message = _reason(call, spec, phrases)
+    return (not_done_line(spec, call.ran, why, message, call.id),)
 
 
 def not_done_line(
@@ -108,10 +120,6 @@ def not_done_line(
     )
 
 
-def _ended_at(action: Action) -> datetime:
-    return moment_of(action.told.started_at + action.told.duration_ms)
-
-
 def deeds_of(action: Action) -> Iterator[Deed]:
     """What a call did. One that has the receipt of an earlier call did nothing."""
     told = action.told
@@ -126,7 +134,7 @@ def deeds_of(action: Action) -> Iterator[Deed]:
             tool=action.tool,
             says=told.deed.says,
             target=told.deed.target,
-            at=_ended_at(action),
+            at=moment_of(told.started_at + told.duration_ms),
             by=by,
             warnings=action.outcome.warnings,
         )
@@ -152,18 +160,16 @@ def _reason(action: Action, spec: ToolSpec, phrases: Phrases) -> tuple[WhyNot, s
     return _WHY.get(fault.error_type, WhyNot.FAILED), fault.message
 
 
-def _is_made_good(
-    line: NotDone, at: datetime, actions: Iterable[Action], deeds: Iterable[Deed]
-) -> bool:
-    """Whether the tool did it later: a deed with the same target, or where it has none with the
-    same words. A tool that only reads has brought something by any later success.
+def _is_made_good(line: NotDone, later: Iterable[Deed | str]) -> bool:
+    """Whether a later call did it: a deed with the same target, or where it has none with the same
+    words. A tool that only reads has brought something by any success.
     """
     if line.why in _ALWAYS_TOLD:
         return False
-    same = [deed.at for deed in deeds if _is_same(line, deed)]
-    calls = [action for action in actions if action.tool == line.tool]
-    reads = [_ended_at(call) for call in calls if call.satisfies and call.told.deed is None]
-    return any(moment >= at for moment in (*same, *reads))
+    return any(
+        _is_same(line, success) if isinstance(success, Deed) else success == line.tool
+        for success in later
+    )
 
 
 def _is_same(line: NotDone, deed: Deed) -> bool:

@@ -64,7 +64,7 @@ def proposed(work: Work, index: int, call: ProposedCall) -> CheckedCall:
 def judge(call: CheckedCall) -> Verdict:
     """The verdict on a call."""
     rows = LITERAL if call.work.is_literal else BY_MODE[call.mode]
-    is_granted = Grant(call.spec.name) in call.work.people.granted
+    is_granted = Grant(call.spec.name) in call.work.people.granted or ledger.is_allowed(call)
     reasons: list[Reason] = []
     for row in rows:
         is_asked = row.tools(call.spec) and not (row.until_granted and is_granted)

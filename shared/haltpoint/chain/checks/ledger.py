@@ -25,6 +25,9 @@ MAY_HAVE_ACTED: Final = (ErrorType.TIMEOUT, ErrorType.SERVER, ErrorType.UNKNOWN)
 `no_effect`.
 """
 
+_NO_MORE: Final = "Continue without it."
+"""What a model reads behind the no of a person."""
+
 _REPEATED: Final = {
     Became.DONE: "and succeeded",
     Became.IN_DOUBT: "and may have taken effect",
@@ -111,13 +114,11 @@ def denied(call: CheckedCall) -> Verdict:
         return GO
     known = ledger.get(call.signature)
     if known is not None and known.became is Became.DENIED:
-        return refuse(
-            call, f"A person denied exactly this call of {tool}. Do not propose it again."
-        )
+        return refuse(call, f"A person denied exactly this call of {tool}.", form=_NO_MORE)
     of_tool = [entry for entry in ledger.values() if entry.tool == tool]
     words = {entry.action_id: entry.words for entry in of_tool if entry.became is Became.DENIED}
     if len(words) > 1:
-        return refuse(call, f"A person has said no to {tool} twice. Do not call it again.")
+        return refuse(call, f"A person has said no to {tool} twice.", form=_NO_MORE)
     if not words or call.spec.read_only:
         return GO
     said = "".join(f': "{word}"' for word in words.values() if word)
@@ -131,7 +132,7 @@ def repeat(call: CheckedCall) -> Verdict:
     known = call.work.ledger.get(call.signature)
     if known is None:
         return GO
-    was = f"was made at {minute_of(known.at)} ({known.action_id}) {_REPEATED[known.became]}"
+    was = f"was made at {minute_of(known.at)} {_REPEATED[known.became]}"
     before = f"The same call of {known.tool} {was}."
     words = f"{before} May this one run?"
     refusal = f"{before} It must not be made again."
@@ -159,6 +160,13 @@ def stuck(call: CheckedCall) -> Verdict:
         "Use that result, call something else, or change the arguments."
     )
     return refuse(call, words, Violation.STUCK)
+
+
+def is_allowed(call: CheckedCall) -> bool:
+    """Whether a person has said yes to this very call, and it is not done yet."""
+    actions = [action for action in call.work.actions.values() if action.told.approval]
+    equal = [action for action in actions if _is_equal(call, action)]
+    return bool(equal) and not equal[-1].satisfies
 
 
 def answered(call: CheckedCall) -> Action | None:

@@ -13,7 +13,13 @@ from typing import Any
 from haltpoint.chain.checks.answer import not_done_line
 from haltpoint.chain.checks.bounds import NO_BOUNDS, tools_of, whose
 from haltpoint.chain.checks.plans import inside
-from haltpoint.chain.model.references import reached, read_json, walk, write_json
+from haltpoint.chain.model.references import (
+    reached,
+    read_json,
+    references,
+    walk,
+    write_json,
+)
 from haltpoint.chain.model.state import Action, Lines
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.answers import OR, NotDone, WhyNot
@@ -21,7 +27,7 @@ from haltpoint.contracts.base import Strings
 from haltpoint.contracts.reasons import Heard
 from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.tools import BUILT_IN
-from haltpoint.contracts.work.bounds import ChainBounds
+from haltpoint.contracts.work.bounds import Bound, ChainBounds
 from haltpoint.contracts.work.plans import Plan
 
 Promise = Strings
@@ -49,6 +55,23 @@ def _unkept(work: Work, index: int) -> list[Promise]:
     receipts = work.run[index].receipts
     promises = of_step(work, index)
     return [tools for bit, tools in enumerate(promises) if not receipts >> bit & 1]
+
+
+def succeeded(work: Work) -> set[str]:
+    """The tools that have succeeded in the chain, and in those that carried its calls out."""
+    actions = work.actions.values()
+    below = [action.told.below.nested_successes for action in actions]
+    return {action.tool for action in actions if action.satisfies}.union(*below)
+
+
+def of_no_step(work: Work, but: int | None = None) -> list[Bound]:
+    """The promises of the task that are still due, and of which no step, `but` this one, promises a
+    tool by itself.
+    """
+    bounds = work.bounds or NO_BOUNDS
+    steps = [step.promised_tools for index, step in enumerate(work.steps) if index != but]
+    settled = succeeded(work).union(*steps, *(entry.tools for entry in work.left_out))
+    return [bound for bound in bounds.required_tools if settled.isdisjoint(bound.tools)]
 
 
 def tools_in(promises: Iterable[Promise]) -> list[str]:
@@ -87,18 +110,21 @@ def not_done(work: Work) -> Lines:
     have done. A promise has no arguments to say, so its tools are named.
     """
     left_out = {entry.tools: entry.reason for entry in work.left_out}
-    due = list[Promise](left_out if work.is_literal else ())
+    due = [bound.tools for bound in of_no_step(work)]
     lines = list[NotDone]()
     for index, step in enumerate(work.steps):
         held = step.actions[work.run[index].actions :]
         for call in [call for call in held if not call.optional]:
             spec = work.world.spec(call.tool)
-            arguments = write_json(call.arguments)
-            reason = work.phrases.not_reached
+            known = call.arguments.items()
+            plain = {name: value for name, value in known if not references(value)}
+            arguments = write_json(plain)
+            reason = left_out.pop((call.tool,), work.phrases.not_reached)
             lines.append(not_done_line(spec, arguments, WhyNot.NEVER_EXECUTED, reason))
         due += () if work.is_literal else _unkept(work, index)
+    due += left_out if work.is_literal else ()
     promised = list[NotDone]()
-    for tools in due:
+    for tools in dict.fromkeys(due):
         names = OR.join(tools)
         why = WhyNot.LEFT_OUT if tools in left_out else WhyNot.NOT_CALLED
         reason = left_out.get(tools, work.phrases.not_called)

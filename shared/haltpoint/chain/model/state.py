@@ -174,8 +174,10 @@ class Dropped(Strict):
     arguments: str
     reason: str
     """Why it did not run."""
-    at: int
-    """When that was clear (ms)."""
+    step: int
+    """The index of its step."""
+    number: int
+    """The number of the last action of its step before it."""
 
 
 class ChainError(Strict):

@@ -92,5 +92,4 @@ class Code(StrEnum):
         "HP-211",
         "A message that the chain waited for is in the dead letters, or was removed.",
     )
-    NOT_ROUTED = "HP-215", "The supervisor named no agent, and no agent may take the task."
     AGENT_GONE = "HP-216", "The task names an agent that the agents file does not have."

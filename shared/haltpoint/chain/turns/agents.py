@@ -16,7 +16,6 @@ from haltpoint.chain.checks.agents import (
     Choice,
     assigned_to,
     by_function,
-    hand_on_fault,
     must_route,
     route_in,
     router,
@@ -25,19 +24,16 @@ from haltpoint.chain.checks.agents import (
 )
 from haltpoint.chain.checks.calls import CheckedCall
 from haltpoint.chain.checks.judges import proposed
-from haltpoint.chain.checks.knowledge import users_goal
 from haltpoint.chain.checks.promises import missing
 from haltpoint.chain.model.limits import deadline_of
-from haltpoint.chain.model.outputs import Next, step_failed
-from haltpoint.chain.model.statuses import Code
+from haltpoint.chain.model.outputs import Next
 from haltpoint.chain.model.work import Work
-from haltpoint.chain.turns.asking import question
+from haltpoint.chain.turns.asking import ask_who, takers
 from haltpoint.chain.turns.dispatching import send
-from haltpoint.chain.turns.thinking import no_call, strike, think_step, thought
+from haltpoint.chain.turns.thinking import escalate, no_call, strike, think_step, thought
 from haltpoint.contracts.events import ActionProposed, ThoughtFailed
 from haltpoint.contracts.facts import FactType
-from haltpoint.contracts.people.humans import Question, RequestKind
-from haltpoint.contracts.results import Option
+from haltpoint.contracts.people.humans import Question
 from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.routing import ROUTE, SUPERVISOR, Strategy
 from haltpoint.contracts.work.thoughts import ThoughtKind
@@ -129,7 +125,7 @@ def decide(work: Work, call: CheckedCall) -> Question | None:
     words = (
         f"The supervisor would choose {choice.target_agent}, with a confidence of {confidence:g}"
     )
-    return _ask_who(work, call.index, f"{words}: {choice.reasoning or 'it gives no reason'}")
+    return ask_who(work, call.index, f"{words}: {choice.reasoning or 'it gives no reason'}")
 
 
 def at_bound(work: Work, index: int) -> Next | None:
@@ -143,16 +139,14 @@ def at_bound(work: Work, index: int) -> Next | None:
     if not (is_due or proposal.calls or proposal.faults):
         return None
     strike(work, index, no_call(work, index))
-    if _takers(work):
-        return _ask_who(work, index, "The supervisor named no agent.")
-    return step_failed(index, Code.NOT_ROUTED, "the supervisor named no agent")
+    return escalate(work, index, "it named no agent")
 
 
 def hand_to(work: Work, index: int, name: str, by: str) -> Next:
     """A person has chosen the agent: it gets the task in the words of the model, where that wrote
     any. Where it may not get the task any more, the model decides once more.
     """
-    if name not in _takers(work):
+    if name not in takers(work):
         return think_step(work, index, (no_call(work, index),))
     meant = route_in(work.proposal(index))
     task = None if meant is None else meant.arguments.get("task")
@@ -160,25 +154,3 @@ def hand_to(work: Work, index: int, name: str, by: str) -> Next:
     _note(work, Choice(name, "", 0.0), Strategy.LLM, by)
     work.edit(index).proposals = 0
     return send(work, proposed(work, index, ProposedCall(tool=ROUTE, arguments=arguments)))
-
-
-def _takers(work: Work) -> tuple[str, ...]:
-    """The agents that may get the task."""
-    spec = work.world.tools.get(ROUTE)
-    if spec is None or hand_on_fault(work, ROUTE) is not None:
-        return ()
-    return tuple(spec.parameters["properties"]["target_agent"]["enum"])
-
-
-def _ask_who(work: Work, index: int, words: str) -> Question:
-    """The question to a person who works on the task."""
-    takers = _takers(work)
-    options = [
-        Option(agent.name, agent.name, agent.description)
-        for agent in work.world.agents.choices
-        if agent.name in takers
-    ]
-    text = f"{words} Who works on this: {users_goal(work)}"
-    return question(
-        work, RequestKind.CLARIFICATION, index, text, options=tuple(options), strikes=work.row.case
-    )

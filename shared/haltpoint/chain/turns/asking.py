@@ -8,16 +8,19 @@ from typing import Any, Final
 from msgspec import structs
 
 from haltpoint.chain.checks import ledger
+from haltpoint.chain.checks.agents import hand_on_fault
+from haltpoint.chain.checks.knowledge import users_goal
 from haltpoint.chain.model.outputs import Record, Withdraw
 from haltpoint.chain.model.state import WAITING, Action
 from haltpoint.chain.model.statuses import ActionStatus, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.calling import drop_held
-from haltpoint.contracts.base import request_id
+from haltpoint.contracts.base import Strings, request_id
 from haltpoint.contracts.facts import FactType
 from haltpoint.contracts.people.answerers import OnTimeout
 from haltpoint.contracts.people.humans import Question, RequestKind
 from haltpoint.contracts.results import Option
+from haltpoint.contracts.work.routing import ROUTE
 
 QUESTION: Final = re.compile(r"[?？؟][\s\"'”’»)*_]*\Z")
 """The end of a text whose last sentence is a question."""
@@ -91,6 +94,28 @@ def ask_human(work: Work, action: Action, arguments: dict[str, Any]) -> Question
         form=arguments.get("schema"),
         seconds=arguments.get("timeout"),
         priority=arguments.get("priority"),
+    )
+
+
+def takers(work: Work) -> Strings:
+    """The agents that may get the task."""
+    spec = work.world.tools.get(ROUTE)
+    if spec is None or hand_on_fault(work, ROUTE) is not None:
+        return ()
+    return tuple(spec.parameters["properties"]["target_agent"]["enum"])
+
+
+def ask_who(work: Work, index: int, why: str) -> Question:
+    """The question to a person who works on the task, which a supervisor has not decided."""
+    names = takers(work)
+    agents = [agent for agent in work.world.agents.choices if agent.name in names]
+    return question(
+        work,
+        RequestKind.CLARIFICATION,
+        index,
+        f"{why.rstrip('.')}. Who works on this: {users_goal(work)}",
+        options=tuple([Option(agent.name, agent.name, agent.description) for agent in agents]),
+        strikes=work.row.case,
     )
 
 

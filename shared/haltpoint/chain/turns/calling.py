@@ -122,7 +122,7 @@ def drop_next(work: Work, index: int, call: ProposedCall, reason: str) -> None:
     run.taken += 1
     run.dropped |= call.tool in work.steps[index].promised_tools
     if not work.is_literal and with_effects(spec):
-        dropped = Dropped(call.tool, arguments, reason, work.now)
+        dropped = Dropped(call.tool, arguments, reason, index, run.actions)
         work.dropped = (*work.dropped, dropped)[-MOST_DROPPED:]
     shown = write_json(starred(call.arguments, frozenset(typed_in(spec.parameters))))
     work.tell(
@@ -227,8 +227,7 @@ def failed_by_tool(code: Code, action: Action) -> StepEnd:
     assert fault is not None  # noqa: S101 - it is why
     words = fault.message
     if fault.suggestion is not None and fault.suggestion not in FOR_MODELS:
-        stop = "" if words.endswith((".", "!", "?")) else "."
-        words = f"{words}{stop} {fault.suggestion}"
+        words = f"{words.rstrip('.')}. {fault.suggestion}"
     message = f"{action.tool}: {fault.error_type.value}: {words}"
     return step_failed(action.step, code, message, fault)
 

@@ -28,7 +28,7 @@ from haltpoint.chain.checks.calls import GO, AskFirst, CheckedCall, Refuse, Verd
 from haltpoint.chain.checks.core_tools import fill
 from haltpoint.chain.checks.judges import judge
 from haltpoint.chain.checks.knowledge import origin_tools, users_goal
-from haltpoint.chain.checks.promises import missing
+from haltpoint.chain.checks.promises import of_no_step
 from haltpoint.chain.checks.values import rewritten, sources
 from haltpoint.chain.model.limits import deadline_of
 from haltpoint.chain.model.outputs import Dispatch, Next, StartChild, StepEnd, step_failed
@@ -90,9 +90,10 @@ def send_literal(work: Work, index: int) -> Next | None:
     verdict = judge(checked)
     if not isinstance(verdict, Refuse):
         return send(work, checked, verdict)
-    is_form = verdict.correction.violation is Violation.BAD_ARGUMENTS
-    code = Code.NOT_RESOLVED if is_form else Code.TOOL_FAILED
-    return step_failed(index, code, verdict.correction.message)
+    words = verdict.correction.message
+    if verdict.correction.violation is Violation.BAD_ARGUMENTS:
+        return step_failed(index, Code.NOT_RESOLVED, words)
+    return step_failed(index, Code.TOOL_FAILED, words, ErrorInfo(ErrorType.DENIED, words))
 
 
 def _receipt(work: Work, wanted: Reference) -> dict[str, Any] | None:
@@ -252,7 +253,8 @@ def hand_on(work: Work, action: Action, arguments: dict[str, Any]) -> StartChild
 
 def _handed(work: Work, action: Action) -> Handed:
     """What goes down with the task of an agent: the user's own goal, unless the call itself is in
-    their words; the bounds, with the promises that are still due; what was done, said and is known.
+    their words; the bounds, by which what is due no more may still be called; what was done, said
+    and is known.
     """
     own = work.task.handed.assigned or Assignment()
     goal: str | None = users_goal(work)
@@ -261,9 +263,11 @@ def _handed(work: Work, action: Action) -> Handed:
         call = work.steps[action.step].actions[action.number - 1]
         goal = goal if references(call.arguments) else None
     if bounds is not None:
-        due = {tools for index in range(len(work.run)) for tools in missing(work, index)}
-        required = [bound for bound in bounds.required_tools if bound.tools in due]
-        bounds = structs.replace(bounds, required_tools=tuple(required))
+        due = of_no_step(work, action.step)
+        named = [bound for bound in bounds.required_tools if bound not in due]
+        bounds = structs.replace(
+            bounds, required_tools=tuple(due), optional_tools=(*bounds.optional_tools, *named)
+        )
     assigned = Assignment(
         chains=own.chains - work.below.spent.chains - 1,
         goal=goal,

@@ -18,6 +18,8 @@ from haltpoint.chain.checks.promises import (
     may_be_left,
     missing,
     not_done,
+    of_step,
+    succeeded,
 )
 from haltpoint.chain.model.outputs import (
     WHY,
@@ -41,7 +43,6 @@ from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.results import Below, ErrorInfo, ErrorType, Metadata
 from haltpoint.contracts.tools import END_STEP
 from haltpoint.contracts.work.bounds import LeftOut
-from haltpoint.contracts.work.plans import StepType
 from haltpoint.contracts.work.tasks import Mode
 
 # ---- a step ends
@@ -65,8 +66,7 @@ def end_step(work: Work, end: StepEnd) -> None:
     elif end.skipped is not None:
         reason = end.skipped.strip()[:WHY]
         work.tell(FactType.STEP_SKIPPED, index, reason=reason)
-        due = missing(work, index)
-        work.left_out += tuple(LeftOut(tools, reason) for tools in due)
+        _leave_out(work, index, reason)
         work.leave(index, StepStatus.SKIPPED)
     else:
         work.tell(FactType.STEP_COMPLETED, index, validation_status=_validation(work, index))
@@ -77,10 +77,17 @@ def end_step(work: Work, end: StepEnd) -> None:
     if failure is not None and _fails_chain(work, index):
         fail(work, failure)
         return
+    if failure is not None:
+        _leave_out(work, index, failure.error.message)
     for waiting in work.graph.dependants[index]:
         waits_for = [work.run[before].status.done for before in work.graph.dependencies[waiting]]
         if work.run[waiting].status is StepStatus.PENDING and all(waits_for):
             work.move(waiting, StepStatus.READY)
+
+
+def _leave_out(work: Work, index: int, reason: str) -> None:
+    """The chain continues without what a step had to do."""
+    work.left_out += tuple(LeftOut(tools, reason) for tools in missing(work, index))
 
 
 def _validation(work: Work, index: int) -> str:
@@ -93,7 +100,7 @@ def _validation(work: Work, index: int) -> str:
         return "skipped"
     if missing(work, index):
         return "failed"
-    return "skipped" if work.steps[index].step_type is StepType.REASONING else "passed"
+    return "passed" if of_step(work, index) else "skipped"
 
 
 def _fails_chain(work: Work, index: int) -> bool:
@@ -129,8 +136,8 @@ def end_by_model(work: Work, index: int, reason: str, outcome: str = IMPOSSIBLE)
         return None
     action = work.next_action(index, END_STEP, write_text({"outcome": outcome, "reason": reason}))
     if due and last is None and work.mode(index) is Mode.STRICT and not may_be_left(work, index):
-        step = work.steps[index].id
-        text = f"The model wants to end step {step!r} without {in_words(due)} ({outcome}): {reason}"
+        step = "" if work.is_open else f"step {work.steps[index].id!r} "
+        text = f"The model wants to end {step}without {in_words(due)} ({outcome}): {reason}"
         return ask_in_place(work, RequestKind.LEAVE_OUT, action, text)
     write_down(work, given(work, action, {"ended": True}))
     if due and last is not None and not work.is_open:
@@ -266,9 +273,6 @@ def _below(work: Work, agent: str) -> Below:
     """What the chain tells its caller beside words and data: the entries of the ledger that it did
     not begin with, and of what was not done the effects.
     """
-    actions = work.actions.values()
-    names = {action.tool for action in actions if action.satisfies}
-    names.update(*(action.told.below.nested_successes for action in actions))
     ledger = work.ledger.items()
     given = work.task.handed.ledger
     spec_of = work.world.spec
@@ -276,7 +280,7 @@ def _below(work: Work, agent: str) -> Below:
     effects = [line for line in lines if any(map(with_effects, map(spec_of, line.tools)))]
     return Below(
         agent=agent,
-        nested_successes=tuple(sorted(names)),
+        nested_successes=tuple(sorted(succeeded(work))),
         ledger={name: entry for name, entry in ledger if given.get(name) != entry},
         left_out=work.left_out,
         heard=work.people.heard,

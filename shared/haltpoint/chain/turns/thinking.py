@@ -23,7 +23,7 @@ from haltpoint.chain.model.schemas import SHOWN
 from haltpoint.chain.model.state import NO_STRIKES, OpenProposal
 from haltpoint.chain.model.statuses import Code
 from haltpoint.chain.model.work import Work
-from haltpoint.chain.turns.asking import question
+from haltpoint.chain.turns.asking import ask_who, question, takers
 from haltpoint.chain.turns.calling import over_budget
 from haltpoint.contracts.base import thought_id
 from haltpoint.contracts.commands import ThoughtRequest
@@ -130,8 +130,10 @@ def escalate(work: Work, index: int | None, reason: str) -> Question:
     tries = work.row.count
     if index is not None:
         due = missing(work, index)
-        where = f"in step {work.steps[index].id!r}"
+        where = "in its work" if work.is_open else f"in step {work.steps[index].id!r}"
         tries = tries or work.run[index].proposals
+        if ROUTE in tools_in(due) and takers(work):
+            return ask_who(work, index, f"No agent has the task: {reason}")
         work.clear(index)
         work.edit(index).thinking = True
     case = f"The model broke the contract {where}: {reason}. How should it continue?"
@@ -140,9 +142,8 @@ def escalate(work: Work, index: int | None, reason: str) -> Question:
         words = template.format(expected_tools=in_words(due), count=tries)
         case = f"{words} ({where}: {reason})"
     tools = tools_in(due)
-    tool = tools[0] if tools else ""
-    kind, strikes = RequestKind.ESCALATION, work.row.case
-    asked = question(work, kind, index, case, tool=tool, strikes=strikes)
+    about: dict[str, Any] = {"tool": tools[0] if tools else "", "strikes": work.row.case}
+    asked = question(work, RequestKind.ESCALATION, index, case, **about)
     about = {"reason": reason, "strikes": work.row.count, "missing": tools}
     work.tell(FactType.CHAIN_ESCALATED, index, request_id=asked.request_id, **about)
     return asked

@@ -24,7 +24,7 @@ from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.people.phrases import count
 from haltpoint.runtime.config.errors import HaltpointError
 
-FORM: Final = "10"
+FORM: Final = "11"
 """The form of the rows (`store/rows.py`). A release that stores chains in another form refuses to
 start while chains of this form are under way (HP-022).
 """
