@@ -14,6 +14,7 @@ from redis import Redis
 
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.testing.clock import Clock
+from haltpoint.testing.harness import Harness
 from tests.support import PATIENCE, wait_until
 from tests.support.leftovers import NAME, left
 
@@ -166,3 +167,18 @@ def test_a_run_without_the_fixture_imports_nothing_for_it() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["haltpoint", "haltpoint.testing", "haltpoint.testing.plugin"]
+
+
+def test_the_numbers_of_a_policy_file_hold_in_a_test(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.syspath_prepend(PAYMENTS)
+    monkeypatch.setenv("BANK_FILE", str(tmp_path / "bank"))
+    policy = tmp_path / "policy.toml"
+    policy.write_text("strikes = 1\n")
+    step = {"id": "pay", "description": "Pay", "required_tools": ["pay"]}
+    planned = {"when": {"thought": "plan"}, "say": {"plan": {"steps": [step]}}}
+    with Harness(tmp_path) as harness:
+        harness.start("payments", [planned, {"say": {"content": "Paid."}}], policy_file=policy)
+        case = harness.run("Pay Kim").expects_request("escalation", tool="pay")
+    assert len(case.strikes) == 1

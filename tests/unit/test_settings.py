@@ -33,6 +33,18 @@ def test_each_origin_beats_the_next(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert settings_sources.load().limits.steps == 9
 
 
+def test_what_a_test_gives_beats_its_policy_file_and_nothing_else_counts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HALTPOINT_LIMITS__STEPS", "9")
+    (tmp_path / "policy.toml").write_text("strikes = 1\nmax_turns = 2\n")
+    given = settings_sources.load_given(policy_file="policy.toml", limits={"max_turns": 7})
+    assert (given.limits.strikes, given.limits.max_turns) == (1, 7)
+    assert given.limits.steps == Settings().limits.steps
+    with pytest.raises(SettingsError, match=r"limits\.strike \(from the test\)"):
+        settings_sources.load_given(limits={"strike": 1})
+
+
 def test_text_forms(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HALTPOINT_TOOLS", "my_tools, shop.tools")
     monkeypatch.setenv("HALTPOINT_LEASE", "2s")

@@ -31,7 +31,7 @@ from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.people.humans import RequestKind
 from haltpoint.contracts.views.chains import ChainView, RequestView
 from haltpoint.runs import NotEndedError, Result
-from haltpoint.runtime.config.settings import Settings
+from haltpoint.runtime.config.settings_sources import load_given
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.streams import presence
 from haltpoint.runtime.streams.connection import connect
@@ -91,7 +91,7 @@ class Harness:
         of a shipped script, or its rules. `settings` are by the names of haltpoint.toml
         (`agents_file`, `policy_file`, `limits={...}`); nothing is read from the environment.
 
-        Raises HaltpointError, as `haltpoint up` would.
+        Raises HaltpointError and SettingsError, as `haltpoint up` would.
         """
         enter = self._stack.enter_context
         server = enter(EmbeddedServer(self._folder / "data"))
@@ -110,7 +110,7 @@ class Harness:
             "gateway": {"port": 0, "admin_key": key},
             "model": {"base_url": self.model.base_url, "name": "scripted"},
         }
-        given = Settings.model_validate(ours | settings)
+        given = load_given(**{**ours, **settings})
         registry = registry_of(given, ())
         self._crashes = Crashes(redis)
         registry.wrap(self._crashes.around)

@@ -13,7 +13,7 @@ _FILE: Final = TomlFile(
     "Correct the file; haltpoint policy show prints a whole one",
     removed={"patterns_off": "give the pattern `on = false` under its id"},
 )
-_NUMBERS: Final = ("strikes", "max_turns", "actions_per_turn", "parallel", "steps", "actions")
+_NUMBERS: Final = {"strikes", "max_turns", "actions_per_turn", "parallel", "steps", "actions"}
 
 SHIPPED: Final = Path(__file__).with_name("policy.toml")
 """The defaults, as such a file."""
@@ -47,6 +47,6 @@ def _patterns(shipped: list[JsonObject], own: Any) -> Any:
     return [*own, *patterns.values()]
 
 
-def numbers(file: PolicyFile) -> dict[str, int]:
+def numbers(path: Path) -> dict[str, int]:
     """The limits that the file gives, under the names that they have as settings."""
-    return file.model_dump(include=set(_NUMBERS), exclude_none=True)
+    return read(path).model_dump(include=_NUMBERS, exclude_none=True)

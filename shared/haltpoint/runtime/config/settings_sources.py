@@ -69,6 +69,15 @@ def load(config: Path | None = None, /, **flags: object) -> Settings:
     return _build(layers)
 
 
+def load_given(**values: object) -> Settings:
+    """The settings that a test gives, and behind them the policy file that it names; nothing of the
+    world around it. Raises as `load` does.
+    """
+    layers = {"the test": _flat(values)}
+    _add_policy(layers)
+    return _build(layers)
+
+
 def gateway_outside(config: Path | None = None, /, **flags: object) -> GatewaySettings:
     """The gateway's settings without those of the current folder: its `.env`, and its
     `haltpoint.toml` unless `config` names it. Raises SettingsError.
@@ -87,17 +96,14 @@ def explain(config: Path | None = None, /, **flags: object) -> tuple[list[Origin
     An invalid value is shown as it was given.
     """
     layers, faults = _read(config, flags)
-    settings = Settings()
-    given: Mapping[str, Any] = ChainMap(*layers.values())
+    values = {**_flat(Settings().model_dump()), **ChainMap(*layers.values())}
     try:
         _add_policy(layers)
-        settings = _build(layers)
-        given = {}
+        values = _flat(_build(layers).model_dump())
     except HaltpointError as error:
         faults.append(f"{error.what}: {error.why}")
     except SettingsError as error:
         faults.append(str(error))
-    values = {**_flat(settings.model_dump()), **given}
     origins = [
         Origin(name, _variable(name), _shown(name, values.get(name)), _origin(layers, name))
         for name in _NAMES
@@ -137,7 +143,7 @@ def _add_policy(layers: _Layers) -> None:
     """The limits of the policy file count less than all others. Raises HaltpointError HP-004."""
     policy = ChainMap(*layers.values()).get("policy_file")
     if policy:
-        limits = policy_file.numbers(policy_file.read(Path(policy).expanduser()))
+        limits = policy_file.numbers(Path(policy).expanduser())
         layers[str(policy)] = _flat({"limits": limits})
 
 

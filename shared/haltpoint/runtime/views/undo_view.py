@@ -67,8 +67,9 @@ def _lists(
             undoes.append(deed)
         else:
             left.append(_left(deed, WhyLeft.NO_UNDO))
-    doubtful = [call for call in answer.not_done if call.why is WhyNot.IN_DOUBT]
-    left += [_left(call, WhyLeft.IN_DOUBT) for call in doubtful]
+    left += [
+        _left(call, WhyLeft.IN_DOUBT) for call in answer.not_done if call.why is WhyNot.IN_DOUBT
+    ]
     return UndoView(
         chain_id=chain_id if undoes else None,
         undoes=tuple(undoes[:MAX_STEPS]),
