@@ -166,10 +166,13 @@ def _is_made_good(line: NotDone, later: Iterable[Deed | str]) -> bool:
     """
     if line.why in _ALWAYS_TOLD:
         return False
-    return any(
-        _is_same(line, success) if isinstance(success, Deed) else success == line.tool
-        for success in later
-    )
+    for success in later:
+        is_made_good = success == line.tool
+        if isinstance(success, Deed):
+            is_made_good = _is_same(line, success)
+        if is_made_good:
+            return True
+    return False
 
 
 def _is_same(line: NotDone, deed: Deed) -> bool:

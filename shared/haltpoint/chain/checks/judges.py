@@ -64,7 +64,8 @@ def proposed(work: Work, index: int, call: ProposedCall) -> CheckedCall:
 def judge(call: CheckedCall) -> Verdict:
     """The verdict on a call."""
     rows = LITERAL if call.work.is_literal else BY_MODE[call.mode]
-    is_granted = Grant(call.spec.name) in call.work.people.granted or ledger.is_allowed(call)
+    to_tool = Grant(call.spec.name)
+    is_granted = to_tool in call.work.people.granted or ledger.is_allowed(call)
     reasons: list[Reason] = []
     for row in rows:
         is_asked = row.tools(call.spec) and not (row.until_granted and is_granted)

@@ -70,7 +70,8 @@ def of_no_step(work: Work, but: int | None = None) -> list[Bound]:
     """
     bounds = work.bounds or NO_BOUNDS
     steps = [step.promised_tools for index, step in enumerate(work.steps) if index != but]
-    settled = succeeded(work).union(*steps, *(entry.tools for entry in work.left_out))
+    left_out = [entry.tools for entry in work.left_out]
+    settled = succeeded(work).union(*steps, *left_out)
     return [bound for bound in bounds.required_tools if settled.isdisjoint(bound.tools)]
 
 

@@ -109,14 +109,10 @@ def ask_who(work: Work, index: int, why: str) -> Question:
     """The question to a person who works on the task, which a supervisor has not decided."""
     names = takers(work)
     agents = [agent for agent in work.world.agents.choices if agent.name in names]
-    return question(
-        work,
-        RequestKind.CLARIFICATION,
-        index,
-        f"{why.rstrip('.')}. Who works on this: {users_goal(work)}",
-        options=tuple([Option(agent.name, agent.name, agent.description) for agent in agents]),
-        strikes=work.row.case,
-    )
+    options = tuple([Option(agent.name, agent.name, agent.description) for agent in agents])
+    text = f"{why.rstrip('.')}. Who works on this: {users_goal(work)}"
+    kind = RequestKind.CLARIFICATION
+    return question(work, kind, index, text, options=options, strikes=work.row.case)
 
 
 def ask_next(work: Work, request: Question) -> Question:

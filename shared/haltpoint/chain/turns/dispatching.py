@@ -265,9 +265,8 @@ def _handed(work: Work, action: Action) -> Handed:
     if bounds is not None:
         due = of_no_step(work, action.step)
         named = [bound for bound in bounds.required_tools if bound not in due]
-        bounds = structs.replace(
-            bounds, required_tools=tuple(due), optional_tools=(*bounds.optional_tools, *named)
-        )
+        optional = (*bounds.optional_tools, *named)
+        bounds = structs.replace(bounds, required_tools=tuple(due), optional_tools=optional)
     assigned = Assignment(
         chains=own.chains - work.below.spent.chains - 1,
         goal=goal,

@@ -87,7 +87,8 @@ def end_step(work: Work, end: StepEnd) -> None:
 
 def _leave_out(work: Work, index: int, reason: str) -> None:
     """The chain continues without what a step had to do."""
-    work.left_out += tuple(LeftOut(tools, reason) for tools in missing(work, index))
+    for tools in missing(work, index):
+        work.left_out = (*work.left_out, LeftOut(tools, reason))
 
 
 def _validation(work: Work, index: int) -> str:

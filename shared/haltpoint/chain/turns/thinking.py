@@ -142,8 +142,9 @@ def escalate(work: Work, index: int | None, reason: str) -> Question:
         words = template.format(expected_tools=in_words(due), count=tries)
         case = f"{words} ({where}: {reason})"
     tools = tools_in(due)
-    about: dict[str, Any] = {"tool": tools[0] if tools else "", "strikes": work.row.case}
-    asked = question(work, RequestKind.ESCALATION, index, case, **about)
+    tool = tools[0] if tools else ""
+    strikes = work.row.case
+    asked = question(work, RequestKind.ESCALATION, index, case, tool=tool, strikes=strikes)
     about = {"reason": reason, "strikes": work.row.count, "missing": tools}
     work.tell(FactType.CHAIN_ESCALATED, index, request_id=asked.request_id, **about)
     return asked
