@@ -45,8 +45,7 @@ class WhyNot(StrEnum):
 
 class NotDone(Contract, kw_only=True):
     """One call, or one effect that the goal asks for, that did not succeed. `message` is the reason
-    in words, also that for which a step was given up; of an effect that the goal asks for
-    conditionally it is the condition, `only if: "..."`.
+    in words, also that for which a step was given up.
     """
 
     action_id: str | None = None
