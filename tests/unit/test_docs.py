@@ -1,8 +1,11 @@
 """The pages lead somewhere: each link and each path that they name is there."""
 
+import json
 import re
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 import yaml
@@ -68,6 +71,20 @@ def test_settings_that_a_page_names_are_settings(page: Path) -> None:
         for part in name.lower().split("__"):
             assert part in fields, name
             fields = getattr(fields[part].annotation, "model_fields", {})
+
+
+LOADED: dict[str, Callable[[str], object]] = {
+    "json": json.loads,
+    "toml": tomllib.loads,
+    "yaml": yaml.safe_load,
+}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_blocks_of_yaml_toml_and_json_can_be_read(page: Path) -> None:
+    fenced = r"^( *)```(json|toml|yaml)\n(?!--8<--)(.*?)^\1```$"
+    for _, kind, block in re.findall(fenced, page.read_text(), re.MULTILINE | re.DOTALL):
+        LOADED[kind](dedent(block))
 
 
 def test_the_tests_that_hold_the_guarantees_are_there() -> None:
