@@ -6,7 +6,10 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import pytest
+from structlog.testing import capture_logs
 
+from haltpoint.contracts.work.tasks import Task
+from haltpoint.runtime.store import receipts
 from haltpoint.runtime.store.limits.effects import EffectStore, Standing
 from haltpoint.runtime.store.receipts import Claimed, ClaimStatus
 from haltpoint.runtime.store.recovery import Recalled, Recovery, call_digest
@@ -14,7 +17,7 @@ from haltpoint.runtime.store.rows import Kind, Receipt
 from haltpoint.runtime.streams.connection import AutoPipeline
 from haltpoint.runtime.streams.wire import encode
 from tests.support import empty
-from tests.support.builders import OK, literal_task
+from tests.support.builders import OK, call, literal_task, plan, tool_step
 from tests.support.desk import Desk, Order
 
 RECEIPT = Receipt(Kind.RECEIPT, encode(OK).decode(), "{}")
@@ -35,6 +38,12 @@ def recalled(order: Order, receipt: str = "", **changed: object) -> Recalled:
     digest = call_digest(order.data.tool, order.body)
     values = {"attempt": 1, "call": digest, "receipt": receipt, **changed}
     return Recalled(order.action, **values)  # type: ignore[arg-type]
+
+
+def beside(calls: int) -> Task:
+    """So many equal calls, each in a step that waits for nothing."""
+    steps = (tool_step(f"s{n}", call("send")) for n in range(calls))
+    return Task(goal="do it", plan=plan(*steps), parallel=calls)
 
 
 async def sent(desk: Desk) -> Order:
@@ -67,7 +76,39 @@ async def test_r10_what_was_started_and_lost_is_not_started_again(
         assert (again.status, again.epoch) == (status, 2), "also for whoever takes it over"
 
 
-async def test_r10_no_claim_is_granted_before_processes_had_the_time_to_tell(desk: Desk) -> None:
+async def test_r10_the_same_call_under_another_id_of_its_chain_is_a_doubt_once(desk: Desk) -> None:
+    """A model that is asked again may look first, and then call."""
+    await desk.submit(beside(3))
+    await desk.decide_all()
+    orders = await desk.orders()
+    async with rewound(desk) as recovery:
+        await desk.claim(orders[0])
+    assert await recovery.look(0)
+    await recovery.recall(0, [recalled(orders[0], RECEIPT.text)])
+    second = await desk.claim(orders[1])
+    assert second == Claimed(ClaimStatus.FORGOTTEN, 1)
+    assert (await desk.claim(orders[1])).status is ClaimStatus.IN_DOUBT, "for whoever takes it over"
+    assert (await desk.claim(orders[2])).status is ClaimStatus.GO
+
+
+async def test_r10_the_same_call_twice_in_a_chain_is_no_doubt_when_its_own_id_has_claimed(
+    desk: Desk,
+) -> None:
+    await desk.submit(beside(2))
+    await desk.decide_all()
+    first, second = await desk.orders()
+    async with rewound(desk) as recovery:
+        await desk.claim(first)
+    assert await recovery.look(0)
+    await recovery.recall(0, [recalled(first, RECEIPT.text)])
+    assert (await desk.claim(first)).status is ClaimStatus.KNOWN
+    assert (await desk.claim(second)).status is ClaimStatus.GO
+
+
+async def test_r10_no_claim_is_granted_before_processes_had_the_time_to_tell(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(receipts, "_LONG", 1.0)
     order = await sent(desk)
     async with rewound(desk) as recovery:
         await desk.claim(order)
@@ -77,7 +118,9 @@ async def test_r10_no_claim_is_granted_before_processes_had_the_time_to_tell(des
         other = desk.receipt_store.claim(order.ref, order.action)
         assert await recovery.look(0)
         await recovery.recall(0, [recalled(order)])
-        assert (await other).status is ClaimStatus.FORGOTTEN
+        with capture_logs() as logs:
+            assert (await other).status is ClaimStatus.FORGOTTEN
+    assert [log["partition"] for log in logs if "still recovering" in log["event"]] == [0]
 
 
 async def test_r10_what_the_server_knows_is_no_loss(desk: Desk) -> None:
@@ -114,6 +157,8 @@ async def test_r10_people_read_what_was_lost_until_they_accept_it(desk: Desk) ->
     (loss,) = await recovery.losses()
     assert (loss.recalled, loss.twice, loss.gone) == ((order.action,), (), (chain,))
     assert loss.after < loss.before
+    await desk.store.submit(literal_task(), chain_id=chain)
+    assert [loss.gone for loss in await recovery.losses()] == [()], "it is there again"
     assert await recovery.accept(0)
     assert await recovery.losses() == []
     assert not await recovery.accept(0)

@@ -5,6 +5,7 @@ function call.
 """
 
 import asyncio
+import math
 import secrets
 import time
 from collections import defaultdict
@@ -31,6 +32,7 @@ from haltpoint.contracts.events import (
 )
 from haltpoint.contracts.results import ErrorType, Metadata, Outcome
 from haltpoint.contracts.views.chains import ProgressView
+from haltpoint.runtime.observability import logs
 from haltpoint.runtime.store.chain_reader import ChainReader
 from haltpoint.runtime.store.loading import decode_action
 from haltpoint.runtime.store.replicas import Replicas
@@ -91,6 +93,10 @@ class Claimed:
 _RECOVERING: Final = b"recovering"
 _WAIT: Final = 0.1
 """Seconds between two claims while the server hears what processes know."""
+_LONG: Final = 10.0
+"""Seconds after which it is said that a claim waits."""
+
+_log = logs.get(__name__)
 
 
 class Completion(StrEnum):
@@ -195,6 +201,7 @@ class ReceiptStore(Side):
         token = f"{self._nonce}{next(self._serial):x}"
         mode = "start" if start else "look"
         args = (ref.stream, ref.entry, action_id, self._consumer, token, mode, approval)
+        say_at = time.monotonic() + _LONG
         while True:
             claim = self._functions.call("claim", ref.partition, *args)
             is_safe = self._replicas.have_all(ref.partition)
@@ -202,6 +209,13 @@ class ReceiptStore(Side):
             if await is_safe and status != _RECOVERING:
                 receipt = more[0].decode() if more else ""
                 return Claimed(ClaimStatus(status.decode()), epoch, token, receipt)
+            if time.monotonic() > say_at:
+                say_at = math.inf
+                _log.error(
+                    "a call with effects waits: its partition is still recovering, or replicas lag",
+                    action_id=action_id,
+                    partition=ref.partition,
+                )
             await asyncio.sleep(_WAIT)
 
     def complete(self, finished: Finished) -> "asyncio.Future[Completion]":

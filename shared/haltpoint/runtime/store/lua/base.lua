@@ -251,6 +251,7 @@ local function begin_chain(prefix, at, chain, digest, version, task, head, deadl
     redis.call('HSET', row(prefix, KEY.CHAIN, chain), HEAD.TRACE, trace)
   end
   redis.call('HSET', row(prefix, KEY.DATA, chain), DATA.TASK, task)
+  redis.call('SREM', prefix .. 'gone', chain) -- recovery.lua
   redis.call('ZADD', prefix .. 'timers', deadline, chain)
   redis.call('ZADD', prefix .. 'index:status:accepted', created, chain)
   redis.call('XADD', prefix .. 'events', '*', '__data__', head, DATA.TASK, task, HEAD.VERSION, version,

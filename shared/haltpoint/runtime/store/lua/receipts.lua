@@ -24,19 +24,25 @@ local function consume_approval(prefix, chain, name, digest)
   end
 end
 
--- What was recalled of this attempt of an action, as a status of `claim`, and its receipt; nil: nothing.
+-- What was recalled of this attempt of an action, as a status of `claim`, and its receipt; nil: nothing. The same call under another id
+-- is forgotten once, then it is that one's.
 local function recall(prefix, id, action)
-  local recalled = action.repeatable ~= '1' and redis.call('HGET', prefix .. 'recalled', id)
-  local attempt, call, receipt = string.match(recalled or '', '^(%d+) (%x+)\n(.*)$')
-  if not attempt or tonumber(attempt) < tonumber(action.attempt) then
+  if action.repeatable == '1' or redis.call('EXISTS', prefix .. 'recalled') == 0 then
     return nil
   end
   local chain, name = split(id)
-  local now_called = redis.call('HGET', row(prefix, KEY.DATA, chain), name .. '.' .. PART.CALL)
-  if receipt ~= '' and redis.sha1hex(now_called or '') == call then
-    return 'known', receipt
+  local now_called = redis.sha1hex(redis.call('HGET', row(prefix, KEY.DATA, chain), name .. '.' .. PART.CALL) or '')
+  local others = alike(prefix, chain, now_called)
+  redis.call('SREM', others, id)
+  local recalled = redis.call('HGET', prefix .. 'recalled', id) or ''
+  local attempt, call, receipt = string.match(recalled, '^(%d+) (%x+)\n(.*)$')
+  if attempt and tonumber(attempt) >= tonumber(action.attempt) then
+    if receipt ~= '' and now_called == call then
+      return 'known', receipt
+    end
+    return 'forgotten', ''
   end
-  return 'forgotten', ''
+  return redis.call('SPOP', others) and 'forgotten' or nil, ''
 end
 
 -- claim stream entry action consumer token [mode] [digest]
@@ -53,7 +59,7 @@ end
 --   stopped   its chain is being cancelled and no worker had started it: nothing was done
 --   in_doubt  a worker had started it, its effects cannot be repeated: complete it with an IN_DOUBT error under `epoch`
 --   known     it had been done, as a process recalls: complete it under `epoch` with the third value, its receipt
---   forgotten it had been started, as a process recalls, or another call under its id: as in_doubt
+--   forgotten it had been started, as a process recalls, or another call under its id, or this one under another id: as in_doubt
 --   recovering  this server is new here, and processes may know more than it: nothing was done, ask again
 --   go        run it under `epoch`
 register('claim', function(prefix, _, stream, entry, id, consumer, token, mode, digest)

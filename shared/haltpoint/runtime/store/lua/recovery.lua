@@ -3,6 +3,7 @@
 --   lost       a hash: when it was found, what had been counted `before`, and what `after`; `groups`: names of groups that are gone
 --   recalled   a hash by action: `attempt call` and on the next line the receipt, if it is known. It had been started, and the
 --              partition does not know it. `call` is the SHA-1 of the field `call` of its data
+--   recalled:<chain>:<call>  a set: which of these make this call. A model that is asked again may make it under another id
 --   twice      a set: actions that were started once more before it was known that they had been
 local KEPT = 31 * DAY / 1000 -- seconds
 
@@ -40,6 +41,10 @@ register('lose_group', function(prefix, _, name)
   return 1
 end)
 
+local function alike(prefix, chain, call)
+  return prefix .. 'recalled:' .. chain .. ':' .. call
+end
+
 -- Whether the partition knows that this attempt was started, and its receipt, if there is one.
 local function is_known(prefix, action, chain, name, attempt, token, receipt)
   if not action or tonumber(action.attempt) < attempt then
@@ -66,6 +71,8 @@ register('recall', function(prefix, args)
       if tonumber(attempt) > kept or (tonumber(attempt) == kept and receipt ~= '') then
         redis.call('HSET', key, id, attempt .. ' ' .. call .. '\n' .. receipt)
         redis.call('EXPIRE', key, KEPT)
+        redis.call('SADD', alike(prefix, chain, call), id)
+        redis.call('EXPIRE', alike(prefix, chain, call), KEPT)
       end
     end
     local again = action and action.attempt == attempt and action.state == STATE.STARTED

@@ -23,6 +23,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from haltpoint.contracts.base import value
+from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.streams.refused import meaning_of
 from haltpoint.runtime.streams.servers.cluster import ClusterRedis
 from haltpoint.runtime.streams.servers.link import Link
@@ -141,9 +142,9 @@ class _Parts:
         query = dict(parse_qsl(parts.query))
         return cls(scheme, login + at, hosts.split(","), path, query)
 
-    def address(self, host: str, db: str = "0") -> str:
+    def address(self, host: str) -> str:
         """That of one of the hosts."""
-        return f"{self.scheme}://{self.login}{host}?{urlencode({**self.query, 'db': db})}"
+        return f"{self.scheme}://{self.login}{host}?{urlencode(self.query)}"
 
     def without_login(self) -> "_Parts":
         """The same for a stranger."""
@@ -152,8 +153,9 @@ class _Parts:
 
 
 def client(url: str) -> Redis:
-    """A client for an address with one of `SCHEMES`. Raises ValueError, and TypeError for an
-    option that is not known; their words may have a part of the login.
+    """A client for an address with one of `SCHEMES`. Raises HaltpointError HP-001 for a database
+    that cannot be used; else ValueError, and TypeError for an option that is not known: their words
+    may have a part of the login.
     """
     scheme, _, kind = url.partition("://")[0].partition("+")
     if not kind:
@@ -179,7 +181,7 @@ def _cluster(parts: _Parts) -> Redis:
 def _pool_of_master(parts: _Parts) -> ConnectionPool:
     if not parts.path:
         raise ValueError
-    url = parts.address(parts.hosts[0], parts.query.get("db", "0"))
+    url = parts.address(parts.hosts[0])
     question = "SENTINEL", "GET-MASTER-ADDR-BY-NAME", parts.path
     whereabouts = Whereabouts(_guides("Sentinel", parts, _SENTINEL_PORT), question, _place)
     return _pool(url, _MOVING[parts.scheme], whereabouts=whereabouts)
@@ -204,6 +206,16 @@ def _guides(kind: str, parts: _Parts, port: int) -> Guides:
     return Guides(kind, guides)
 
 
+def _other_database() -> HaltpointError:
+    return HaltpointError(
+        "HP-001",
+        "only database 0 of a server can be used",
+        "its function library counts for the whole server, so deployments in two databases would "
+        "each find the writes of the other lost",
+        "End the address with /0, or leave the database out; give each deployment its own server",
+    )
+
+
 def _pool(url: str, kind: type[AbstractConnection], **more: Any) -> ConnectionPool:
     pool = ConnectionPool.from_url(
         url,
@@ -213,6 +225,8 @@ def _pool(url: str, kind: type[AbstractConnection], **more: Any) -> ConnectionPo
         protocol=3,
         **more,
     )
+    if pool.connection_kwargs.get("db"):
+        raise _other_database()
     pool.connection_class = kind  # from_url has chosen redis-py's own
     kind(**pool.connection_kwargs)  # it knows all options
     return pool

@@ -183,27 +183,24 @@ async def ask(pool: Any, seconds: float, *question: str) -> Any:
     async with asyncio.timeout(seconds):
         link = await open_link(pool, seconds)
         try:
-            (reply,) = await _replies(link, [question])
+            reply = await _reply(link, question)
         finally:
             link.close(RedisConnectionError("it was asked"))
     return reply
 
 
 async def _log_in(link: Link, address: Any) -> None:
-    commands: list[tuple[str | int, ...]] = [("HELLO", 3)]
+    hello: tuple[str | int, ...] = ("HELLO", 3)
     if address.username or address.password:
         user = address.username or "default"
-        commands = [("HELLO", 3, "AUTH", user, address.password or "")]
-    if address.db:
-        commands.append(("SELECT", address.db))
-    await _replies(link, commands)
+        hello += ("AUTH", user, address.password or "")
+    await _reply(link, hello)
 
 
-async def _replies(link: Link, commands: Sequence[tuple[str | int, ...]]) -> list[Any]:
-    loop = asyncio.get_running_loop()
-    calls = [Call(pack(command), loop.create_future(), 0.0) for command in commands]
-    link.send(calls)
-    return await asyncio.gather(*(call.future for call in calls))
+def _reply(link: Link, command: tuple[str | int, ...]) -> "asyncio.Future[Any]":
+    future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+    link.send([Call(pack(command), future, 0.0)])
+    return future
 
 
 def fail(call: Call, error: Exception) -> None:
