@@ -49,5 +49,5 @@ def _rows(loss: "LossView") -> list[tuple[int, str, str]]:
         rows.append(("consumer group was gone", loss.groups))
     rows += [("started, is not started again", action) for action in loss.recalled]
     rows += [("ran twice", action) for action in loss.twice]
-    rows += [("chain is gone", chain) for chain in loss.gone]
+    rows += [("chain is gone, perhaps after its end", chain) for chain in loss.gone]
     return [(loss.partition, what, which) for what, which in rows]

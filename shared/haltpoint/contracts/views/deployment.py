@@ -143,7 +143,7 @@ class LossView(View):
     twice: Strings = ()
     """Actions that ran once more before that was known."""
     gone: Strings = ()
-    """Chains that were accepted and that the server no longer has."""
+    """Chains that were accepted and that the server no longer has. They may have ended before."""
 
 
 @value
