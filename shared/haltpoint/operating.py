@@ -67,9 +67,9 @@ class Operating(Connection):
         page = await self._get(Page[LossView], "/v1/losses")
         return page.items
 
-    async def accept_loss(self, partition: int) -> None:
-        """Confirm that you have seen a loss. Raises GatewayError `no_loss`."""
-        await self._send("POST", path_of("losses", str(partition), "accept"))
+    async def accept_losses(self) -> None:
+        """Confirm that you have seen what is listed."""
+        await self._send("POST", "/v1/losses/accept")
 
     async def letters(self, **query: object) -> Page[LetterView]:
         """A page of dead letters, the oldest first. `query`: reason, cursor, limit."""

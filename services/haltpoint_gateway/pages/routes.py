@@ -99,7 +99,7 @@ _ACTS: Final[_Routes] = {
     "/queues/{queue}/resume": deployment.resume,
     "/dead-letters/{letter:path}/requeue": deployment.requeue,
     "/dead-letters/{letter:path}/drop": deployment.drop,
-    "/dead-letters/{partition}/accept": losses.accept,
+    "/dead-letters/accept": losses.accept,
     "/inbox/{request_id}/claim": requests.claim,
     "/inbox/{request_id}/release": requests.release,
     "/keys/{key_id}/revoke": keys.revoke_key,

@@ -104,7 +104,6 @@ async def test_r10_what_the_server_has_lost_is_shown_until_it_is_accepted(system
     await system.gateway.recovery.lose_group(0, "tools:default")
     (loss,) = (await system.get("losses"))["items"]
     assert (loss["partition"], loss["groups"]) == (0, "tools:default")
-    assert (await system.http.post("/v1/losses/0/accept")).status_code == 204
-    problem(await system.http.post("/v1/losses/0/accept"), 404, "no_loss")
-    problem(await system.http.post("/v1/losses/255/accept"), 404, "no_loss")
+    for _ in range(2):
+        assert (await system.http.post("/v1/losses/accept")).status_code == 204
     assert await system.pages("/v1/losses") == []

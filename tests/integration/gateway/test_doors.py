@@ -45,7 +45,7 @@ ROUTES = [
     ("POST", "/v1/dlq/0/1-1/requeue", Scope.ADMIN),
     ("POST", "/v1/dlq/0/1-1/drop", Scope.ADMIN),
     ("GET", "/v1/losses", Scope.ADMIN),
-    ("POST", "/v1/losses/0/accept", Scope.ADMIN),
+    ("POST", "/v1/losses/accept", Scope.ADMIN),
     ("GET", "/v1/keys", Scope.ADMIN),
     ("POST", "/v1/keys", Scope.ADMIN),
     ("DELETE", "/v1/keys/x", Scope.ADMIN),
@@ -80,7 +80,7 @@ async def test_a_key_opens_what_its_scopes_say(system: System, scope: Scope) -> 
         hint = problem(refused, 403, "scope_missing")["hint"]
         assert hint == f"Use a key with the scope {wanted}.", path
         reply = await system.http.request(method, path, headers=fitting, json=BODIES.get(path))
-        assert reply.status_code in (200, 201, 202, 404), path
+        assert reply.status_code in (200, 201, 202, 204, 404), path
 
 
 async def test_every_route_under_v1_is_in_this_table(system: System) -> None:
@@ -94,7 +94,6 @@ def _template(path: str) -> str:
     """The path of a route, as OpenAPI has it."""
     names = {"chains": "chain_id", "tools": "name", "queues": "queue", "keys": "key_id"}
     names["scaling"] = "queue"
-    path = path.replace("losses/0", "losses/{partition}")
     for example, name in (("x.r1", "request_id"), ("x.s.1", "action_id"), ("0/1-1", "letter")):
         path = path.replace(example, f"{{{name}}}")
     _, _, room, *rest = path.split("/")

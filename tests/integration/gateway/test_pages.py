@@ -478,7 +478,7 @@ async def test_dead_letters_are_put_back_and_dropped_on_their_page(
 async def test_r10_a_loss_is_shown_above_the_dead_letters(browser: Browser, system: System) -> None:
     await system.gateway.recovery.lose_group(0, "tools:default")
     assert "The server has lost writes of partition 0" in await browser.see("/dead-letters")
-    reply = await browser.send("/dead-letters/0/accept")
+    reply = await browser.send("/dead-letters/accept")
     assert reply.headers["location"] == "/dead-letters"
     assert "has lost" not in await browser.see("/dead-letters")
 

@@ -31,10 +31,9 @@ def accept(shell: Shell) -> None:
     """Accept the losses. Calls that were started are still not started again."""
 
     async def whole(client: "Client") -> list[int]:
-        partitions = [loss.partition for loss in await client.losses()]
-        for partition in partitions:
-            await client.accept_loss(partition)
-        return partitions
+        losses = await client.losses()
+        await client.accept_losses()
+        return [loss.partition for loss in losses]
 
     accepted = talk(shell, whole)
     words = ", ".join(map(str, accepted)) or "none"

@@ -89,10 +89,9 @@ class Recovery(Side):
         found = await asyncio.gather(*map(self._loss, range(self._topology.partitions)))
         return [loss for loss in found if loss is not None]
 
-    async def accept(self, partition: int, line: Line | None = None) -> bool:
+    async def accept(self, partition: int, line: Line | None = None) -> None:
         """A person has seen what a partition has lost; what was recalled still holds."""
-        change = self._functions.call("accept_loss", partition, line=line)
-        return bool(await change)
+        await self._functions.call("accept_loss", partition, line=line)
 
     async def _loss(self, partition: int) -> LossView | None:
         key = self._topology.key
