@@ -16,8 +16,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
-from msgspec import structs
-
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.work.thoughts import Usage
@@ -133,10 +131,7 @@ class Port:
                 reply = await self.send(body, request)
         except TimeoutError as error:
             raise self.server.too_slow(seconds, "timeout") from error
-        usage = _usage(body, reply)
-        before = self.lost.pop(request.thought_id, 0)
-        asked = usage.input_tokens + before
-        usage = structs.replace(usage, input_tokens=asked)
+        usage = _usage(body, reply, self.lost.pop(request.thought_id, 0))
         if reply.finish is Finish.BROKEN:
             self.lost[request.thought_id] = usage.input_tokens + usage.output_tokens
             raise PassingError(self.server.error("HP-305", "it broke its reply off"))
@@ -172,14 +167,15 @@ def tokens_of(value: object) -> int:
     return len(json.dumps(value, ensure_ascii=False)) // SIGNS_OF_A_TOKEN
 
 
-def _usage(body: JsonObject, reply: Reply) -> Usage:
-    """What the question took; an estimate of what the server does not say."""
-    usage = structs.replace(reply.usage, model=body["model"])
-    if usage.input_tokens and usage.output_tokens:
-        return usage
-    asked = usage.input_tokens or tokens_of([body["messages"], body.get("tools")])
-    said = usage.output_tokens or tokens_of(reply.message or reply.content)
-    return structs.replace(usage, input_tokens=asked, output_tokens=said, estimated=True)
+def _usage(body: JsonObject, reply: Reply, lost: int) -> Usage:
+    """What the question took, with what was lost before; an estimate of what the server does not
+    say.
+    """
+    told = reply.usage
+    asked = told.input_tokens or tokens_of([body["messages"], body.get("tools")])
+    said = told.output_tokens or tokens_of(reply.message or reply.content)
+    estimated = not (told.input_tokens and told.output_tokens)
+    return Usage(asked + lost, said, body["model"], estimated=estimated)
 
 
 def _limit_in(words: str, other: int) -> int:

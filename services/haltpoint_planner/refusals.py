@@ -97,7 +97,8 @@ def parts_of(prompt: Prompt, words: str) -> Iterator[Part]:
     named = [
         tools[place]
         for place, name in enumerate(names)
-        if str(place) in places or re.search(rf"(?<!\w){re.escape(name)}(?!\w)", words)
+        if str(place) in places
+        or re.search(rf"(?<!\w)(?:{re.escape(name)}|{tools[place]})(?!\w)", words)
     ]
     yield from (Part(what) for what, pattern in _ROW.items() if re.search(pattern, words))
     yield from starmap(Part, product(_SCHEMAS, named))
@@ -226,14 +227,11 @@ def _in_words(prompt: Prompt) -> Prompt:
     return replace(prompt, messages=messages, tools=(), schema=form_of_words(prompt))
 
 
-def _as_words(message: JsonObject) -> JsonObject:
-    if message["role"] == "tool":
-        return {"role": "user", "content": f"Result: {message['content']}"}
-    if "tool_calls" not in message:
-        return message
-    calls = [json.dumps(call["function"]) for call in message["tool_calls"]]
+def _as_words(message: Message) -> Message:
+    role = message["role"]
+    calls = [json.dumps(call["function"]) for call in message.get("tool_calls", ())]
     words = "\n".join([words_in(message), *calls])
-    return {"role": "assistant", "content": words.strip()}
+    return {"role": "user" if role == "tool" else role, "content": words.strip()}
 
 
 def plain(name: str) -> str:

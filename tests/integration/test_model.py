@@ -436,6 +436,7 @@ async def test_what_a_provider_streams_beside_words_and_calls_is_kept_whole() ->
         [piece(0, "find", "{}"), piece(0, "find", "{}")],
         [piece(None, "find", "{", "x"), piece(None, "", "}"), piece(None, "find", "{}", "y")],
         [piece(0, "find", "{", "x"), piece(0, "find", "}", "x"), piece(1, "find", "{}", "y")],
+        [piece(0, "find", "{", "x"), piece(1, "", "}", "x"), piece(2, "find", "{}", "y")],
     ],
 )
 async def test_two_calls_are_two_whatever_index_and_id_a_stream_gives_them(
@@ -466,6 +467,7 @@ BESIDE = {
     "a comment": "data: : keep-alive\n\n",
     "a word": "event: ping\ndata: ping\n\n",
     "two lines": 'data: {"choices":\ndata:  []}\n\n',
+    "two events without a blank line": 'data: {"choices": []}\ndata: ping\ndata: {"id": 1}\n\n',
 }
 
 
@@ -489,6 +491,12 @@ async def test_what_is_no_whole_reply_passes(body: str) -> None:
         with pytest.raises(PassingError) as caught:
             await ask(model)
     assert caught.value.code == "HP-305"
+
+
+async def test_a_reply_without_a_message_is_what_its_end_says() -> None:
+    body = json.dumps({"choices": [{"message": None, "finish_reason": "content_filter"}]})
+    async with served(lambda _: (200, body)) as (model, _):
+        assert (await ask(model)).finish is Finish.FILTER
 
 
 @pytest.mark.parametrize(

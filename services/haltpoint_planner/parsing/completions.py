@@ -90,7 +90,7 @@ def objects_in(text: str) -> list[JsonObject]:
     documents = list(_documents(text)) if is_row else [text]
     for document in map(str.strip, documents):
         try:
-            value = _BODY.decode(document)
+            value, _ = _BODY.raw_decode(document)
         except (ValueError, RecursionError):
             value = is_row and _BROKEN_OFF
         values += value if isinstance(value, list) else [value]
@@ -114,7 +114,7 @@ def read_reply(text: str) -> Reply | None:
     objects = objects_in(text)
     try:
         whole = objects[0]
-        if EVENTS.match(text):
+        if len(objects) > 1 or not whole["choices"][0].get("message"):
             whole = put_together(objects, is_done="[DONE]" in text[-100:])
         choice = {} if whole.get("error") else whole["choices"][0]
         return reply_of(choice["message"], whole.get("usage"), choice.get("finish_reason"))

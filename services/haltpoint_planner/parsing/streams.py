@@ -73,16 +73,18 @@ def _with_items(items: list[Any], pieces: list[Any]) -> list[Any]:
 
 
 def _continues(piece: Any, item: Any) -> bool:
-    """Whether a piece is one of this item. Some servers give all items one index or id, or none:
-    a piece with another type, or one that names a function behind whole arguments, begins another.
+    """Whether a piece is one of this item, by its id or else its index. Some servers give all items
+    one index or id, or none: a piece with another type, or one that names a function behind whole
+    arguments, begins another.
     """
     if not (isinstance(piece, dict) and isinstance(item, dict)):
         return False
-    for name in ("index", "id", "type"):
+    is_named = bool((piece.get("function") or {}).get("name"))
+    places = ("index",) if is_named or not piece.get("id") else ()
+    for name in (*places, "id", "type"):
         known = item.get(name)
         if known not in _NONE and piece.get(name) not in (*_NONE, known):
             return False
-    is_named = bool((piece.get("function") or {}).get("name"))
     return not (is_named and _arguments(item) is not None)
 
 
