@@ -7,12 +7,11 @@ has come.
 """
 
 from itertools import count
-from typing import Annotated, Final
+from typing import Final
 
 import msgspec
-from msgspec import Meta
 
-from haltpoint.contracts.base import MAX_STEPS, STEP_ID, JsonObject
+from haltpoint.contracts.base import STEP_ID, JsonObject
 from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint_planner.exchange import Reply
@@ -28,9 +27,6 @@ _PLAN_SIZE: Final = 128 * 1024
 _BOUNDS_SIZE: Final = 16 * 1024
 """Bytes: the message that carries them stays under MAX_BODY."""
 _FORM: Final = 'answer with one JSON object: {"bounds": {...}, "steps": [...]}'
-
-
-_Steps = Annotated[list[JsonObject], Meta(min_length=1, max_length=MAX_STEPS)]
 
 
 def draft_plan(reply: Reply) -> Plan | str:
@@ -74,8 +70,9 @@ def _plan(named: JsonObject) -> Plan:
     """The plan with its steps: `steps`, or the documents' `todo_list`, alone or in a `plan`."""
     if isinstance(named.get("plan"), dict):
         named = fields(named["plan"], {})
+    listed = named.get("steps", named.get("todo_list"))
     try:
-        steps = msgspec.convert(named.get("steps", named.get("todo_list")), _Steps)
+        steps = msgspec.convert(listed, list[JsonObject])
     except msgspec.ValidationError as error:
         raise UnreadableError(f"it has no list of steps: {error}; {_FORM}") from error
     drafts = [fields(step, {}) for step in steps]

@@ -150,7 +150,6 @@ def test_a_plan_that_ends_too_early_is_refused_and_not_completed_by_guessing() -
         ('{"steps": ["x"]}', "it has no list of steps: Expected `object`, got `str` - at `$[0]`"),
         ('{"steps": [], "steps": []}', "it is not JSON: it has the key 'steps' twice"),
         ('{"steps": []} {"steps": []}', "it has two JSON objects where one is read"),
-        ('{"steps": []}', "it has no list of steps: Expected `array` of length >= 1"),
     ],
 )
 def test_what_holds_no_plan_is_told_so(words: str, fault: str) -> None:
@@ -158,5 +157,4 @@ def test_what_holds_no_plan_is_told_so(words: str, fault: str) -> None:
 
 
 def test_a_plan_that_is_too_large_is_told_so() -> None:
-    assert "of length <= 500" in refused({"steps": [{}] * 501})
     assert "too long" in refused({"steps": [{"description": "x" * 4000}] * 50})
