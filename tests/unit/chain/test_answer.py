@@ -192,7 +192,7 @@ def test_f1_a_call_that_never_ran_is_not_told_beside_a_deed_that_differs_by_an_u
 ):
     """A made-up id has no name; each deed stands for one such call."""
     made_up = tuple(
-        Dropped("note", f'{{"id":"{name}","text":"hi"}}', "its turn is over", 0, 0)
+        Dropped("note", f'{{"id":"{name}","text":"hi"}}', "too many calls in one reply", 0, 0)
         for name in ("x", "y")
     )
     jane = action(done('Note to "Jane": "hi"', "u1"), tool="note")
@@ -205,8 +205,8 @@ def test_f1_a_call_that_never_ran_is_not_told_beside_a_deed_that_differs_by_an_u
 
 
 def test_f1_a_call_that_never_ran_has_a_line_unless_it_was_made_later() -> None:
-    dropped = Dropped("send", '{"to":"u1"}', "a question was open", 0, 1)
-    assert not_done(dropped=(dropped,)) == [(None, "never_executed", "a question was open")]
+    dropped = Dropped("send", '{"to":"u1"}', "a person was asked first", 0, 1)
+    assert not_done(dropped=(dropped,)) == [(None, "never_executed", "a person was asked first")]
     assert len(not_done(action(done()), dropped=(dropped,))) == 1
     assert not_done(action(done(), 2), dropped=(dropped,)) == [], "whatever a worker's clock says"
 

@@ -318,6 +318,17 @@ def test_c11_after_a_no_words_end_the_step() -> None:
     assert story.statuses == {"send": "failed"}
 
 
+def test_c11_a_no_to_what_is_due_still_counts_behind_another_success() -> None:
+    story = told(owing("both", "send", "lookup"))
+    story.calls("send")
+    story.result(SURE)
+    story.reject("no")
+    story.calls("lookup")
+    story.result()
+    story.writes("It was not sent, and looked up.")
+    assert (story.violations, story.error.code) == ([], "HP-205")
+
+
 def test_c11_none_of_the_options_of_a_lookup_is_a_no_and_no_reading() -> None:
     story = told(FIND)
     story.calls("lookup")
@@ -333,7 +344,7 @@ def test_c11_what_is_beside_the_end_of_a_step_runs_before_it_and_not_after_it() 
     story = at_send(data='{"ids": ["a"]}')
     story.propose(call("end_step", outcome="not_needed", reason="Nobody."), call("send"))
     assert (story.tools_called, story.statuses["send"]) == (["lookup"], "skipped")
-    assert story.never_executed == [("send", "the step is over")]
+    assert story.never_executed == [("send", "its step had ended")]
 
     story = at_send(data='{"ids": ["a"]}')
     story.propose(call("send"), call("end_step", outcome="not_needed", reason="Nobody."))

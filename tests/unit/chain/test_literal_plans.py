@@ -91,7 +91,7 @@ def test_c3_complete_ends_the_step_and_what_is_left_is_never_executed() -> None:
     told.result(COMPLETE)
 
     assert told.status == "completed"
-    assert told.never_executed == [("other", "the step is over")]
+    assert told.never_executed == [("other", "its step had ended")]
     assert told.chain.end.unfinished
 
 

@@ -336,7 +336,7 @@ def test_c11_a_step_whose_question_expires_fails_like_any_other(
     assert told.status == "executing"
     assert told.statuses == {"find": "failed", "send": "skipped", "last": "in_progress"}
     assert told.told("step.failed") == [{"step_id": "find", "code": "HP-210", "reason": words}]
-    assert told.never_executed[0] == ("find", "the step is over")
+    assert told.never_executed[0] == ("find", "its step had ended")
     known = kind is ErrorType.TIMEOUT or None
     assert told.receipt.error == ErrorInfo(
         error_type=kind, message=words, recoverable=False, no_effect=known, undecided=bool(known)

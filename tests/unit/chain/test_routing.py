@@ -120,7 +120,7 @@ def test_i3_calls_beside_a_decision_never_run_however_many_may_run_in_a_turn() -
     assert (begun(tree.root), tree.root.tools_called) == (["billing"], [])
     ended(tree)
     assert tree.root.tools_called == []
-    why = "its turn is over"
+    why = "too many calls in one reply"
     assert tree.root.never_executed == [("route", why), ("find_order", why)]
     assert len(tree.root.told("chain.routed")) == 1
 
@@ -129,7 +129,7 @@ def test_i3_calls_before_a_decision_in_its_reply_never_run_either() -> None:
     tree = routing()
     tree.root.propose(call("find_order", query="17"), *decision("billing").calls)
     ended(tree)
-    assert tree.root.never_executed == [("find_order", "its turn is over")]
+    assert tree.root.never_executed == [("find_order", "too many calls in one reply")]
 
 
 def test_i2_it_may_decide_again_as_often_as_the_file_says_then_the_answer_is_asked_for() -> None:
@@ -156,7 +156,7 @@ def test_i3_an_unknown_target_is_a_strike_and_nothing_is_handed_on(name: str) ->
     assert (fault.violation, fault.tool, begun(tree.root)) == (Violation.BAD_ARGUMENTS, "route", [])
     assert "technical" in fault.message
     assert (tree.root.strikes, tree.root.told("chain.routed")) == (1, [])
-    assert tree.root.never_executed == [("find_order", "its turn is over")]
+    assert tree.root.never_executed == [("find_order", "too many calls in one reply")]
 
 
 def test_i3_without_a_task_the_agent_gets_the_goal_and_without_a_number_the_confidence_is_0() -> (
@@ -268,7 +268,7 @@ def test_i2_who_does_not_decide_then_has_a_person_decide(reply: Proposal) -> Non
     called = list(tree.root.tools_called)
     tree.root.take(reply)
     assert (tree.root.tools_called, begun(tree.root)) == (called, [])
-    dropped = [(one.tool, "a question was open") for one in reply.calls]
+    dropped = [(one.tool, "a person was asked first") for one in reply.calls]
     assert tree.root.never_executed == dropped
     (asked,) = tree.root.questions
     assert asked.kind is RequestKind.CLARIFICATION

@@ -433,7 +433,7 @@ def test_i4_a_question_to_a_person_is_an_action_that_no_worker_is_asked_to_do() 
         ("1", "red"),
         ("2", "blue"),
     ]
-    assert told.never_executed == [("lookup", "a question was open")]
+    assert told.never_executed == [("lookup", "a person was asked first")]
     [record] = told.sends(Record)
     assert record.action.id == question.action_id == "c.ask.1"
 

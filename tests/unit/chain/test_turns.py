@@ -140,7 +140,10 @@ def test_c7_one_action_per_turn_and_the_rest_is_proposed_anew() -> None:
     assert told.tools_called == ["lookup"]
     told.returns('{"id": "u1"}')
 
-    assert told.never_executed == [("send", "its turn is over"), ("save", "its turn is over")]
+    assert told.never_executed == [
+        ("send", "too many calls in one reply"),
+        ("save", "too many calls in one reply"),
+    ]
     think = told.thought
     assert (think.thought_id, think.receipts, think.corrections) == (
         "c.both.t2.1",
@@ -157,7 +160,7 @@ def test_c7_several_actions_per_turn_run_one_after_the_other_as_far_as_they_are_
     told.result()
 
     assert told.tools_called == ["save", "lookup"]
-    assert told.never_executed == [("save", "its turn is over")]
+    assert told.never_executed == [("save", "too many calls in one reply")]
     assert told.thought.thought_id == "c.both.t2.1"
 
 
@@ -167,13 +170,13 @@ def test_c7_neighbouring_calls_of_one_tool_and_the_leading_reads_count_as_one() 
     told.propose(LOOK, call("lookup", query="b"), call("save"))
     told.result()
     told.result()
-    assert told.never_executed == [("save", "its turn is over")]
+    assert told.never_executed == [("save", "too many calls in one reply")]
     told.propose(call("save", n=1), call("save", n=2), LOOK)
     told.result()
     told.result()
 
     assert told.tools_called == ["lookup", "lookup", "save", "save"]
-    assert told.never_executed[1:] == [("lookup", "its turn is over")]
+    assert told.never_executed[1:] == [("lookup", "too many calls in one reply")]
 
 
 def test_c3_with_each_a_step_goes_on_until_words_or_its_end() -> None:
@@ -370,11 +373,17 @@ def test_b3_held_calls_are_never_executed_when_a_tool_asks_and_are_proposed_anew
     told.propose(LOOK, TELL, call("save"))
     told.result(WHICH)
 
-    assert told.never_executed == [("send", "a question was open"), ("save", "a question was open")]
+    assert told.never_executed == [
+        ("send", "a person was asked first"),
+        ("save", "a person was asked first"),
+    ]
     assert len(told.thoughts) == 2
     told.pick("u1")
 
-    assert told.never_executed == [("send", "a question was open"), ("save", "a question was open")]
+    assert told.never_executed == [
+        ("send", "a person was asked first"),
+        ("save", "a person was asked first"),
+    ]
     assert told.thought.thought_id == "c.both.t2.1"
     told.propose(TELL)
     assert told.tools_called == ["lookup", "send"]

@@ -40,7 +40,7 @@ NEVER = {
     "step_id": "find",
     "tool": "send_message",
     "call": 2,
-    "reason": "a question was open",
+    "reason": "a person was asked first",
     "arguments": {"recipient_id": "user_123"},
 }
 

@@ -62,7 +62,8 @@ def test_a_pipe_gets_each_line_once_and_no_control_characters() -> None:
         '  ▸ lookup_contacts(query="John")',
     ]
     assert (
-        '  ⊘ never executed: send_message(recipient_id="user_123")  (a question was open)' in lines
+        '  ⊘ never executed: send_message(recipient_id="user_123")  (a person was asked first)'
+        in lines
     )
     assert lines[-1].startswith("✓ completed")
 

@@ -55,7 +55,7 @@ def test_a_stop_shows_the_question_its_options_and_what_never_ran() -> None:
         "2  John Smith     85%  jsmith@example.com",
         "3  Jonathan Lee   45%  jon.lee@example.com",
     )
-    assert never.note == "a question was open"
+    assert never.note == "a person was asked first"
 
 
 def test_a_completed_chain_shows_the_choice_the_receipts_and_the_answer() -> None:

@@ -153,18 +153,22 @@ def test_the_log_tells_what_never_ran_and_what_was_corrected() -> None:
                 ],
                 [
                     "action.never_executed",
-                    {"tool": "send", "reason": "a question was open", "arguments": '{"to":"u1"}'},
+                    {
+                        "tool": "send",
+                        "reason": "a person was asked first",
+                        "arguments": '{"to":"u1"}',
+                    },
                 ],
                 [
                     "action.never_executed",
-                    {"tool": "send", "reason": "a question was open", "arguments": '{"to":"u'},
+                    {"tool": "send", "reason": "a person was asked first", "arguments": '{"to":"u'},
                 ],
             ],
             "c1.find.1",
         ]
     )
     view = view_of(record(log=(decode_line("c1", line.encode()),)))
-    assert view.never_executed[0]["reason"] == "a question was open"
+    assert view.never_executed[0]["reason"] == "a person was asked first"
     assert [one["arguments"] for one in view.never_executed] == [{"to": "u1"}, '{"to":"u']
     assert view.steps[0].violations[0].violation == "no_call"
     assert view.steps[0].violations[0].correction == "call a tool"

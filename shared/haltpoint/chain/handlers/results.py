@@ -164,7 +164,7 @@ def _begin_skill(work: Work, action: Action, plan: Plan) -> Next | None:
     as they left them (H3).
     """
     if work.requests and not work.run[action.step].freed:  # its hooks are asked once more then (B3)
-        fault = ErrorInfo(ErrorType.BLOCKED, "a question was open", no_effect=True)
+        fault = ErrorInfo(ErrorType.BLOCKED, "a person was asked first", no_effect=True)
         work.resting = {**work.resting, action.id: Rest(work.now, outcome_of(fault, Metadata()))}
         work.tell_action(FactType.ACTION_RESTING, action, until=work.now)
         return None

@@ -149,7 +149,7 @@ def ask(work: Work, request: Question) -> None:
     if index is not None:
         work.edit(index).status = StepStatus.WAITING
         if not work.is_literal and work.run[index].taken >= work.run[index].listed:
-            drop_held(work, index, "a question was open")
+            drop_held(work, index, "a person was asked first")
     work.outputs.append(request)
     work.tell(
         FactType.REQUEST_OPENED,

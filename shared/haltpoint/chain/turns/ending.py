@@ -57,7 +57,7 @@ def end_step(work: Work, end: StepEnd) -> None:
     index = end.index
     failure = end.failure
     name = work.steps[index].id
-    drop_held(work, index, "the step is over")
+    drop_held(work, index, "its step had ended")
     if failure is not None:
         error = replace(failure.error, step_id=name)
         failure = replace(failure, error=error)

@@ -356,7 +356,7 @@ def next_turn(work: Work, index: int) -> Next:
     """Drop what is left of the proposal and ask for the next (C7), with what was wrong; the same
     turn again when nothing of it ran.
     """
-    drop_held(work, index, "its turn is over")
+    drop_held(work, index, "too many calls in one reply")
     ended = end_of_calls(work, index)
     if ended is not None:
         return ended
