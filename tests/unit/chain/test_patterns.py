@@ -63,6 +63,9 @@ def test_c2_words_that_want_to_be_asked_first_put_every_effect_under_ask_before(
     [bound, *_] = bounds(words)
     assert bound.tools == (EVERY,)
     assert str(bound.pattern).startswith("ask-first")
+    assert bound.words.strip('"') in " ".join(words.split()), (
+        "the card quotes the goal, and says it once"
+    )
 
 
 @pytest.mark.parametrize(
