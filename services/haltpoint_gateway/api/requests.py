@@ -95,11 +95,15 @@ async def _claim(
     return await _outcome(gateway, request.id, who, verdict)
 
 
-def check_seen(request: RequestView, answer: Answer, if_match: str | None) -> None:
+def check_seen(
+    request: RequestView,
+    answer: Answer,
+    if_match: str | None,
+    hint: str = "GET the request, look at the call, and send its ETag as If-Match.",
+) -> None:
     """Refuse an answer to a question that is not as it was seen (RFC 9110, 13.1.1), and a yes to a
-    destructive call that was given without a look. Raises Problem.
+    destructive call that was given without a look. `hint` says how to look. Raises Problem.
     """
-    hint = "GET the request, look at the call, and send its ETag as If-Match."
     tags = map(str.strip, (if_match or "").split(","))
     if not request.is_open or tag_of(request) in tags:
         return
@@ -109,7 +113,7 @@ def check_seen(request: RequestView, answer: Answer, if_match: str | None) -> No
         raise Problem(412, "request_changed", detail, hint=hint, request=shown)
     kinds = {reason.kind for reason in request.reasons}
     if answer.decision is Choice.APPROVE and ReasonKind.DESTRUCTIVE in kinds:
-        detail = "The call is destructive, and the answer does not say which question was seen."
+        detail = "The call is destructive: a yes counts only when the question was seen."
         raise Problem(428, "if_match_missing", detail, hint=hint)
 
 

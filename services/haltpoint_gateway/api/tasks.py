@@ -65,12 +65,11 @@ async def submit(
         detail = f"This key may not submit for the tenant {task.tenant!r}."
         raise Problem(403, "tenant_not_yours", detail, hint=hint)
     task = msgspec.structs.replace(task, tenant=task.tenant or who.tenant)
-    key = idempotency_key
-    chain_id = _chain_id(task, key)
+    chain_id = _chain_id(task, idempotency_key)
     # A repeat gets its first outcome, whatever has become of tools and questions meanwhile.
-    if key is None or await gateway.views.header(chain_id, who.can_see) is None:
+    if idempotency_key is None or await gateway.views.header(chain_id, who.can_see) is None:
         await _check(gateway, task)
-        answered = await _answer(gateway, task, who, chain_id, key)
+        answered = await _answer(gateway, task, who, chain_id, idempotency_key)
         if answered is not None:
             return JSONResponse(answered.model_dump(mode="json"))
     return await _begin(gateway, task, who, chain_id, request)
@@ -146,12 +145,15 @@ async def _answer(
         return None
     known = await conversations.answers(chain_id)
     request = await (seen(gateway, known, who) if known else _open_request(gateway, task, who))
-    answer = None if request is None else short_answer(task.goal, request)
-    if request is None or answer is None:
+    if request is None:
+        return None
+    answer = short_answer(task.goal, request)
+    if answer is None:
         return None
     if idempotency_key:
         await conversations.answers(chain_id, request.id)
-    check_seen(request, answer, None)
+    hint = "Look at the call in the inbox (`haltpoint inbox` in a terminal), and approve it there."
+    check_seen(request, answer, None, hint)
     taken = await take_answer(gateway, request, answer, replace(who, way=Way.CONVERSATION))
     return taken.model_copy(update={"chain_id": root_of(taken.chain_id)})
 

@@ -89,6 +89,8 @@ async def test_words_approve_no_destructive_call_that_was_not_seen(system: Syste
     reasons = (Reason(ReasonKind.DESTRUCTIVE, "It deletes."),)
     chain = await system.submit(**TALK)
     request_id = await system.ask(chain, RequestKind.CONFIRMATION, reasons=reasons)
-    problem(await says(system, "yes"), 428, "if_match_missing")
+    told = problem(await says(system, "yes"), 428, "if_match_missing")
+    assert "ETag" not in told["hint"]
+    assert told["hint"].startswith("Look at the call in the inbox")
     assert (await system.get(f"requests/{request_id}"))["status"] == "open"
     assert (await says(system, "no")).json()["answer"]["answer"]["decision"] == "reject"
