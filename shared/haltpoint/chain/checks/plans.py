@@ -11,7 +11,14 @@ from typing import Any, Final
 import msgspec
 
 from haltpoint.chain.model.limits import Tools
-from haltpoint.chain.model.references import reached, references, values_at, write_json
+from haltpoint.chain.model.references import (
+    Place,
+    Reference,
+    reached,
+    references,
+    values_at,
+    write_json,
+)
 from haltpoint.chain.model.schemas import argument_faults, properties
 from haltpoint.contracts.answers import OR
 from haltpoint.contracts.base import MAX_BODY, MAX_STEPS, JsonObject, Strings, value
@@ -177,15 +184,14 @@ def task_fault(task: Task) -> str | None:
     return None
 
 
-def drafted_faults(plan: Plan, tools: Tools, task: Task, most: int) -> list[PlanFault]:
+def drafted_faults(plan: Plan, tools: Tools, task: Task, most: int) -> Iterator[PlanFault]:
     """Everything that is wrong with a plan of a model, which has `most` steps (C1). It names tools
     that its task lets a model call; calls that it brings along are not looked at.
     """
-    faults = list[PlanFault]()
     for step in plan.steps:
         for words in _drafted(step, tools, task):
-            faults.append(PlanFault(step.id, words))
-    return [*faults, *_shape_faults(plan, most)]
+            yield PlanFault(step.id, words)
+    yield from _shape_faults(plan, most)
 
 
 def literal_faults(plan: Plan, tools: Tools) -> list[PlanFault]:
@@ -210,8 +216,7 @@ def _drafted(step: Step, tools: Tools, task: Task) -> Iterator[str]:
 
 
 def _literal(plan: Plan, step: Step, tools: Tools) -> Iterator[str]:
-    called = [call.tool for call in step.actions]
-    for name in dict.fromkeys((*_named(step), *called)):
+    for name in _named(step, *[call.tool for call in step.actions]):
         if name not in tools:
             yield unknown(name, tools)
         elif tools[name].internal and not tools[name].undoes:
@@ -222,20 +227,25 @@ def _literal(plan: Plan, step: Step, tools: Tools) -> Iterator[str]:
     for promise in step.promised:
         if certain.isdisjoint(promise):
             yield f"{OR.join(promise)} is required, but no action of the step calls it"
-    waits = dict[str, Strings]()
-    if references([call.arguments for call in step.actions]):
+    referred = [dict(references(call.arguments)) for call in step.actions]
+    before = set[str]()
+    if any(referred):
         waits = {other.id: other.dependencies for other in plan.steps}
-    before = reached(step.dependencies, lambda name: waits.get(name, ()))
+        before = reached(step.dependencies, lambda name: waits.get(name, ()))
     for number, call in enumerate(step.actions):
-        for fault in _call_faults(call, before, tools.get(call.tool)):
+        for fault in _call_faults(call, referred[number], before, tools.get(call.tool)):
             yield f"actions[{number}] {call.tool}: {fault}"
 
 
-def _call_faults(call: ProposedCall, before: set[str], spec: ToolSpec | None) -> Iterator[str]:
+def _call_faults(
+    call: ProposedCall,
+    referred: dict[Place, Reference],
+    before: set[str],
+    spec: ToolSpec | None,
+) -> Iterator[str]:
     """What is wrong with a call of a literal step: references that do not point to the steps before
     it, and arguments. Nothing is asked of a value that is not known yet.
     """
-    referred = dict(references(call.arguments))
     for target in referred.values():
         if not target.path:
             yield 'a reference is {"$from": "<step id>.<name>..."} and nothing else'
@@ -252,9 +262,9 @@ def _call_faults(call: ProposedCall, before: set[str], spec: ToolSpec | None) ->
         yield f"leave out {CONFIRMED}: it is set only when a person has approved this call"
 
 
-def _named(step: Step) -> Strings:
-    """The tools that a step promises or allows, each once."""
-    names = (*step.promised_tools, *(step.allowed_tools or ()))
+def _named(step: Step, *called: str) -> Strings:
+    """The tools that a step promises, allows or calls, each once."""
+    names = (*step.promised_tools, *(step.allowed_tools or ()), *called)
     return tuple(dict.fromkeys(names))
 
 
@@ -269,10 +279,14 @@ def _shape_faults(plan: Plan, most: int) -> Iterator[PlanFault]:
     if not 1 <= count <= most:
         yield PlanFault(None, f"the plan has {count} steps; 1 to {most} are allowed")
     waits: dict[str, Strings] = {}
+    is_in_order = True
     for step in plan.steps:
         if step.id in waits:
             yield PlanFault(step.id, "another step has the same id")
+        is_in_order &= set(step.dependencies).issubset(waits)
         waits[step.id] = step.dependencies
+    if is_in_order:  # as most are: each step waits for steps before it
+        return
     for step in plan.steps:
         for other in step.dependencies:
             if other not in waits:

@@ -92,8 +92,9 @@ def take_result(work: Work, message: ToolCompleted) -> Next | None:
         work.resting = {**work.resting, action.id: rest}
         work.tell_action(FactType.ACTION_RESTING, action, until=rest.until, error_type=error_type)
         return None
-    told = {"next_action": outcome.next_action, "error_type": error_type}
-    work.tell_action(FactType.ACTION_COMPLETED, action, **told)
+    work.tell_action(
+        FactType.ACTION_COMPLETED, action, next_action=outcome.next_action, error_type=error_type
+    )
     receipt = action.done(outcome, work.body)
     if not is_over:
         return _obey(work, receipt, outcome)

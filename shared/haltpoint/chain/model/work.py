@@ -61,7 +61,6 @@ class Work(Chain, kw_only=True, gc=False):
     def on(cls, chain: Chain, body: str, world: World, now: int) -> Self:
         """The work on one event."""
         steps = () if chain.plan is None else chain.plan.steps
-        run = list(chain.runs)
         return cls(
             *_values(chain),
             chain=chain,
@@ -69,7 +68,7 @@ class Work(Chain, kw_only=True, gc=False):
             world=world,
             now=now,
             steps=steps,
-            run=run,
+            run=list(chain.runs),
             is_literal=chain.origin is PlanOrigin.LITERAL,
             is_open=chain.origin is PlanOrigin.REACT,
         )

@@ -95,8 +95,9 @@ def _dispatch(work: Work, wanted: Dispatch | StartChild) -> None:
     ledger.begin(work, action)
     work.outputs.append(wanted)
     attempt = action.attempt if wanted.again else None
-    child = action.child or None
-    work.tell_action(FactType.ACTION_DISPATCHED, action, child=child, attempt=attempt)
+    work.tell_action(
+        FactType.ACTION_DISPATCHED, action, child=action.child or None, attempt=attempt
+    )
 
 
 def _think(work: Work, wanted: ThoughtRequest) -> None:
