@@ -111,7 +111,7 @@ def changed_head(old: Chain, new: Chain, touched: Collection[int]) -> list[str]:
     """
     changed: list[str] = []
     for field_of, value, before in zip(_FIELDS, _values(new), _values(old), strict=True):
-        if value is not before and value != before:
+        if value != before:
             name, _, write, _ = field_of
             changed += (name, write(value))
     if new.requests is not old.requests:
@@ -131,17 +131,17 @@ def changed_data(old: Chain, new: Chain) -> dict[Data, str]:
         changed[Data.TASK] = encode(new.task).decode()
     stored = _stored(new)
     if stored != _stored(old):
-        changed[Data.PLAN] = encode(stored).decode()
+        changed[Data.PLAN] = encode(StoredPlan(*stored)).decode()
     if new.end != old.end:
         changed[Data.END] = encode(new.end).decode()
     return changed
 
 
-def _stored(chain: Chain) -> StoredPlan:
-    """A literal plan is in the task already."""
+def _stored(chain: Chain) -> tuple[Any, ...]:
+    """The values of a `StoredPlan`. A literal plan is in the task already."""
     plan = None if chain.origin is PlanOrigin.LITERAL else chain.plan
     refused = {index: kept.refused for index, kept in chain.proposals.items() if kept.refused}
-    return StoredPlan(plan, refused, *_beside_plan(chain))
+    return (plan, refused, *_beside_plan(chain))
 
 
 def decode_chain(chain_id: str, head: Fields, data: Fields) -> Chain:
