@@ -80,7 +80,7 @@ class ChainCommit:
     loaded: Loaded
     decided: Sequence[Decided]
     """In the order of the decisions, the second with the first one's chain."""
-    entries: Sequence[str]
+    entries: list[str]
     """The ids of the entries of the events stream that are finished with it."""
     fault: Exception | None = None
     """Nothing could be decided, not even that the chain has failed."""
@@ -108,9 +108,7 @@ def writes(commit: ChainCommit, version: str, retention: int, facts_age: int) ->
     operations: list[ops.Operation] = []
     counts: defaultdict[str, int] = defaultdict(int)
     if version != expected:
-        touched: set[int] = set()
-        for each in commit.decided:
-            touched.update(each.decision.touched)
+        touched = {index for each in commit.decided for index in each.decision.touched}
         head = [Head.VERSION, version, *changed_head(old, new, touched)]
         operations.append(ops.WriteHead(head))
         for field, text in changed_data(old, new).items():
@@ -128,16 +126,15 @@ def writes(commit: ChainCommit, version: str, retention: int, facts_age: int) ->
         for each in commit.decided:
             facts = public_facts(each.decision, each.now, each.trace)
             operations += [ops.PublishFact(facts_age, fact.decode()) for fact in facts]
-    entries = list(commit.entries)
-    return ops.pack(ops.ChainWrites(old.id, expected, version, entries, operations, counts))
+    return ops.pack(ops.ChainWrites(old.id, expected, version, commit.entries, operations, counts))
 
 
 def poison(commit: ChainCommit, error: Exception) -> bytes:
     """The argument for a chain whose decision cannot be written: it becomes a fault."""
     loaded = commit.loaded
-    version, entries = loaded.version, list(commit.entries)
+    version = loaded.version
     failed = ops.Fail(in_words(error)[:1000])
-    whole = ops.ChainWrites(loaded.chain.id, version, version, entries, [failed])
+    whole = ops.ChainWrites(loaded.chain.id, version, version, commit.entries, [failed])
     return ops.pack(whole)
 
 

@@ -68,6 +68,8 @@ def count(counts: dict[str, int], before: Chain, message: Message, decision: Dec
     for fact in decision.facts:
         details = fact.details
         match fact.type:
+            case FactType.ACTION_DISPATCHED | FactType.STEP_STARTED | FactType.STEP_COMPLETED:
+                pass  # of each action, and not counted
             case FactType.ACTION_COMPLETED if _is_call(message, details):
                 tool = details["tool"]
                 counts[f"tool:calls:{tool}"] += 1
