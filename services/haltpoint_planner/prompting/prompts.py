@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
+from haltpoint.chain.model.schemas import text_of
 from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.contracts.work.thoughts import DOES_NOT_FIT, ThoughtKind
 from haltpoint.runtime.config.errors import HaltpointError
@@ -45,7 +46,7 @@ def build(context: Context) -> Prompt:
     question = _question(context)
     forms = list(map(form_of, question.tools.values()))
     spoken = list(messages(question, context))
-    sizes = [len(repr({**message, DATA: ""})) for message in spoken]
+    sizes = [len(text_of({**message, DATA: ""})) for message in spoken]
     room = most - sum([*sizes, len(repr(question.schema)), *(form.weight for form in forms)])
     if room < 0:
         raise HaltpointError(
