@@ -56,11 +56,14 @@ class Marked:
 
     mark: str
     path: Path
-    place: str
-    """Its own place, as sources and reasons have it."""
     value: Any
     form: str
     """The value as it is compared."""
+
+    @property
+    def place(self) -> str:
+        """Its own place, as sources and reasons have it."""
+        return path_text(self.path)[:LONGEST_PLACE]
 
 
 def marked_values(spec: ToolSpec, arguments: Any, *marks: str) -> Iterable[Marked]:
@@ -70,8 +73,7 @@ def marked_values(spec: ToolSpec, arguments: Any, *marks: str) -> Iterable[Marke
     by_path: dict[Path, Marked] = {}
     for mark in marks or (*spec.targets, *spec.provenance):
         for path, scalar in scalars_at(arguments, path_of(mark)):
-            place = path_text(path)[:LONGEST_PLACE]
-            by_path.setdefault(path, Marked(mark, path, place, scalar, form(scalar)))
+            by_path.setdefault(path, Marked(mark, path, scalar, form(scalar)))
     return by_path.values()
 
 

@@ -141,7 +141,7 @@ class Action(Struct, frozen=True, gc=False):
         """Whether values of calls may come from its receipt: a tool's success, or what a person
         said or chose. An agent's answer is words of a model (C13).
         """
-        return self.by_a_person or (self.satisfies and not self.told.below.agent)
+        return (self.satisfies and not self.told.below.agent) or self.by_a_person
 
     def done(self, outcome: Outcome, data: str) -> "Action":
         """The same action, with its receipt."""
