@@ -46,9 +46,8 @@ async def serve(
         raise HaltpointError(
             "HP-001",
             f"{settings.slots} slots are too few",
-            f"{len(registry.queues)} queues ({', '.join(registry.queues)}) in "
-            f"{settings.partitions} partitions are "
-            f"{streams} streams, and a slot is kept for each",
+            f"{len(registry.queues)} queues in {settings.partitions} partitions are {streams} "
+            "streams, and a slot is kept for each",
             f"Set HALTPOINT_SLOTS={streams} or more, or serve fewer queues with one worker",
         )
     slots = Slots(settings.slots, streams)
@@ -77,7 +76,7 @@ async def _serve(
         logs_actions=settings.log.actions == "on",
     )
     heartbeat = Heartbeat(here, handlers, leave)
-    await _list_tools(here, registry, slots)
+    await _list_tools(here, registry)
     metrics.show_slots(lambda: slots.held, slots.capacity)
     here.every(HEARTBEAT, partial(_end_if_stuck, here, slots, handlers), "slots")
     here.spawn(_close_when_stopping(here, slots), "stop waiting")
@@ -124,11 +123,11 @@ async def _close_when_stopping(here: Service, slots: Slots) -> None:
     slots.close()
 
 
-async def _list_tools(here: Service, registry: Registry, slots: Slots) -> None:
+async def _list_tools(here: Service, registry: Registry) -> None:
     """Write what is served into the catalogue, now and with each heartbeat."""
     catalogue = ToolCatalogue(here.calls, here.topology)
     names = [spec.name for spec in registry.specs if not spec.undoes]
-    here.about.update(queues=registry.queues, tools=names, slots=slots.capacity)
+    here.about.update(queues=registry.queues, tools=names, slots=here.settings.slots)
     announce = partial(catalogue.announce, registry.specs)
     await announce()
     for what, tools, fix in registry.remarks((await catalogue.read()).values()):
@@ -150,16 +149,15 @@ class _Reading:
         """Begin to read, pause and continue, as people have said since the last look."""
         paused = await Pauses(self.here.calls, self.here.topology).read()
         for queue in self.queues:
-            for subscription in self.read.get(queue, ()):
-                if queue in paused:
+            if queue in paused:
+                for subscription in self.read.get(queue, ()):
                     await subscription.pause()
-                else:
+            elif queue in self.read:
+                for subscription in self.read[queue]:
                     subscription.resume()
-            if queue not in paused and queue not in self.read:
-                self.read[queue] = [
-                    self._subscribe(queue, partition)
-                    for partition in range(self.here.topology.partitions)
-                ]
+            else:
+                subscribe = partial(self._subscribe, queue)
+                self.read[queue] = [*map(subscribe, range(self.here.topology.partitions))]
 
     def _subscribe(self, queue: str, partition: int) -> Subscription:
         stream = self.here.topology.stream(partition, Stream.TOOLS, queue)

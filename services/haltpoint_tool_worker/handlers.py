@@ -125,12 +125,11 @@ class Handlers:
             job.lease for job in list(self._jobs.values()) if job.runs and job.runs[-1].began <= at
         ]
 
-    def cancel(self, leases: Sequence[Lease], cancelled: Sequence[bool]) -> None:
-        """The chains of some of these were cancelled."""
-        for lease, is_over in zip(leases, cancelled, strict=True):
-            job = self._jobs.get(lease.ref)
-            if job is not None and is_over:
-                job.stop(Stopped.CANCELLED)
+    def cancel(self, lease: Lease, is_over: bool) -> None:
+        """Whether the chain of a call was cancelled."""
+        job = self._jobs.get(lease.ref)
+        if job is not None and is_over:
+            job.stop(Stopped.CANCELLED)
 
     def suspects(self, task: "asyncio.Task[Any] | None") -> Sequence[Job]:
         """The jobs one of which keeps the event loop from turning while it is in this task: the one
@@ -148,19 +147,18 @@ class Handlers:
         """Whether an entry of the stream with this key is in our hands."""
         return EntryRef.of(stream, entry_id) in self._jobs
 
-    def renewed(self, at: float, leases: Sequence[Lease], kept: Sequence[bool]) -> None:
-        """A heartbeat has kept the leases of some and found that others are not ours any more.
+    def renewed(self, at: float, lease: Lease, is_ours: bool) -> None:
+        """A heartbeat has kept a lease, or found that it is not ours any more.
 
         It began `at` this moment of the monotonic clock. A claim meanwhile makes the finding void.
         """
-        for lease, is_ours in zip(leases, kept, strict=True):
-            job = self._jobs.get(lease.ref)
-            if job is None or job.claimed.epoch != lease.epoch or job.claiming:
-                continue
-            if is_ours:
-                job.leased_at = at
-            else:
-                job.stop(Stopped.LOST)
+        job = self._jobs.get(lease.ref)
+        if job is None or job.claimed.epoch != lease.epoch or job.claiming:
+            return
+        if is_ours:
+            job.leased_at = at
+        else:
+            job.stop(Stopped.LOST)
 
     async def drain(self) -> None:
         """Finish what runs and hand back what has not begun. Nothing is read any more."""
@@ -212,6 +210,7 @@ class Handlers:
         """
         job.working = False
         if finished is None:
+            _log.info("nothing is recorded of a call that another worker has, or that has ended")
             return
         self.pipeline.memory.ended(finished)
         while not job.lost:
@@ -245,6 +244,7 @@ class Handlers:
 
     def _leave(self, job: Job) -> None:
         """It is out of our hands; its slot is free when nothing runs in it any more."""
+        job.working = False
         if self._jobs.get(job.ref) is job:
             del self._jobs[job.ref]
         running = next((run for run in job.runs if not run.gone), None)

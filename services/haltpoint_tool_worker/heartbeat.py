@@ -7,10 +7,10 @@ Whether the worker is there the event loop says itself: one that does not turn s
 import asyncio
 import threading
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.observability import logs
@@ -81,7 +81,8 @@ class Heartbeat:
                         due = now + here.settings.heartbeat
                         hear = partial(self.handlers.renewed, now)
                         await self._ask(receipt_store.heartbeat, hear, self.handlers.leases())
-                        await self._apart([limit_store.renew(self.handlers.places())])
+                        renewing = limit_store.renew(self.handlers.places())
+                        await side_by_side(here.settings.heartbeat, [renewing])
                     if now >= look:
                         look = now + _LOOK
                         running = self.handlers.running_since(now - _LOOK)
@@ -115,19 +116,17 @@ class Heartbeat:
             )
         )
 
-    async def _apart(self, works: Iterable[Coroutine[Any, Any, None]]) -> None:
-        """On a cluster a partition whose server is away keeps the others waiting no longer."""
-        await side_by_side(self.here.settings.heartbeat, works)
-
     async def _ask(
         self,
         ask: Callable[[Sequence[Lease]], Awaitable[Sequence[bool]]],
-        hear: Callable[[Sequence[Lease], Sequence[bool]], None],
+        hear: Callable[[Lease, bool], None],
         leases: Sequence[Lease],
     ) -> None:
-        """Ask the server about leases; `hear` has the answers in the event loop."""
+        """Ask the server about leases; `hear` has each answer in the event loop."""
 
         async def about(part: Sequence[Lease]) -> None:
-            self._main.call_soon_threadsafe(hear, part, await ask(part))
+            for lease, answer in zip(part, await ask(part), strict=True):
+                self._main.call_soon_threadsafe(hear, lease, answer)
 
-        await self._apart(map(about, by_partition(leases)))
+        # On a cluster a partition whose server is away keeps the others waiting no longer.
+        await side_by_side(self.here.settings.heartbeat, map(about, by_partition(leases)))

@@ -35,7 +35,7 @@ from haltpoint_tool_worker.admission.calls import ToolCall
 from haltpoint_tool_worker.admission.hearing import Hearing
 from haltpoint_tool_worker.results.failures import Effects, judged
 from haltpoint_tool_worker.results.outcomes import BLOCKS, blocked, read_ended
-from haltpoint_tool_worker.results.reading import Reading, RefusedError, failed
+from haltpoint_tool_worker.results.reading import Reading, RefusedError, as_recorded
 from haltpoint_tool_worker.running.job import Job
 from haltpoint_tool_worker.running.memory import Memory
 
@@ -99,10 +99,7 @@ class Pipeline(Admission):
             status = await self._claim(job, start=True, approval=call.approved)
             if status is not ClaimStatus.GO:
                 return self._unclaimed(job, status)
-        if not await self._has_lease(job):
-            _log.warning("the lease was lost before the call began; another worker has it")
-            return None
-        return await self._run(job, call)
+        return await self._run(job, call) if await self._has_lease(job) else None
 
     async def _run(self, job: Job, call: ToolCall) -> Finished | None:
         """The effect, and what is to be recorded of it, also when it is left behind."""
@@ -111,20 +108,16 @@ class Pipeline(Admission):
         ended = await job.run(tool, job.request.timeout, **call.parsed)
         reading = read_ended(ended, tool, job.seconds)
         if reading is None:
-            _log.warning("the lease was lost; the result is dropped")
             return None
         reading = _judged(job, reading)
         is_done = reading.outcome.satisfies
         if not reading.in_doubt:
             reading = await Hearing(call).after(reading)
-        asked = reading.outcome.confirmation
-        if asked is not None:
-            reading = bound(reading, asked, call)
+        reading = bound(reading, call)
         if is_done:
             # What it did (F1), also when a hook makes an error of it.
             reading = replace(reading, deed=deed_of(tool.spec, call.text, reading.data))
-        whole = await self._keep(job, reading.whole) if reading.whole else 0
-        return self._finished(job, reading, whole=whole)
+        return self._finished(job, await self._keep(job, reading))
 
     async def _claim(self, job: Job, *, start: bool, approval: str = "") -> ClaimStatus:
         job.claiming = True
@@ -151,15 +144,13 @@ class Pipeline(Admission):
         if status in _UNCLAIMED:
             kind = ErrorType.IN_DOUBT if status in _DOUBTS else ErrorType.DENIED
             words = f"{job.request.tool} {_UNCLAIMED[status]}"
-            return self._finished(job, failed(kind, words, None))
+            return self._finished(job, as_recorded(kind, words))
         if status is ClaimStatus.KNOWN:
             # The receipt that it had before the server lost that (R10).
             receipt = Receipt.parse(job.claimed.receipt)
             outcome = json.decode(receipt.outcome, type=Outcome)
-            action, attempt, epoch = job.request.action_id, job.request.attempt, job.claimed.epoch
-            return Finished(job.ref, action, epoch, attempt, outcome, receipt.data, job.trace)
-        if status is ClaimStatus.LOST:
-            _log.warning("the lease was lost before the call was claimed; another worker has it")
+            finished = self._finished(job, Reading(outcome, receipt.data))
+            return structs.replace(finished, metadata=None)
         return None
 
     async def _has_lease(self, job: Job) -> bool:
@@ -183,10 +174,10 @@ class Pipeline(Admission):
         if job.request.reconcile:
             return self._finished(job, unknown(name, f"{culprit} {BLOCKS}"))
         what = f"did not answer within {job.seconds:g} s" if job.called else "was not called"
-        return self._finished(job, _judged(job, blocked(f"{name} {what}: {culprit}")))
+        return self._finished(job, blocked(f"{name} {what}: {culprit}"))
 
-    def _finished(self, job: Job, reading: Reading, *, whole: int = 0) -> Finished:
-        """The receipt with all that is known of the call; `whole` are the bytes kept."""
+    def _finished(self, job: Job, reading: Reading) -> Finished:
+        """The receipt with all that is known of the call."""
         request, call = job.request, job.call
         reading = _judged(job, reading)
         outcome, fault = reading.outcome, reading.outcome.error
@@ -205,7 +196,7 @@ class Pipeline(Admission):
             limit=job.limited,
             started_at=job.began_ms,
             duration_ms=max(0, _now() - job.began_ms),
-            whole=whole if reading.truncated else None,
+            whole=reading.kept,
             hooks=tuple(job.records),
             arguments=call.ran if call is not None and job.called else None,
             approval=approval,
@@ -224,19 +215,19 @@ class Pipeline(Admission):
             job.claimed.token,
         )
 
-    async def _keep(self, job: Job, whole: str) -> int:
-        """The bytes of uncut data that are kept with the receipt: a help, and not worth failing
-        for.
-        """
-        request = job.request
+    async def _keep(self, job: Job, reading: Reading) -> Reading:
+        """Keep uncut data with the receipt: a help, and not worth failing for."""
+        request, whole = job.request, reading.whole
+        if not whole:
+            return reading
         try:
             await self.receipt_store.keep_whole(
                 job.ref.partition, request.action_id, whole, request.deadline
             )
         except (OSError, RedisError) as error:
             _log.warning("an uncut result could not be kept", reason=str(error))
-            return 0
-        return len(whole.encode())
+            return reading
+        return replace(reading, kept=len(whole.encode()))
 
     def _span(self, job: Job) -> Span | None:
         request = job.request

@@ -62,8 +62,6 @@ class Registry:
         """The hooks of a tool in their order, without those that every tool has."""
         self.rules: Sequence[ApprovalRule] = ()
         """Those of the policy file."""
-        self.find: Callable[[str], Tool | None] = self._tools.get
-        """The tool of that name, if it is offered here."""
 
     def add(self, tool: Tool, lifespan: Lifespan | None = None) -> None:
         """Offer a tool. Raises HaltpointError HP-031 when another tool has its name."""
@@ -81,6 +79,10 @@ class Registry:
         if tool.undo is not None and not tool.spec.undoes:
             self.add(undoing(tool, tool.undo), lifespan)
 
+    def find(self, name: str) -> Tool | None:
+        """The tool of that name, if it is offered here."""
+        return self._tools.get(name)
+
     def prepare(
         self, hooks: Sequence[Hook], names: Targets = _TARGETS, rules: Sequence[ApprovalRule] = ()
     ) -> None:
@@ -97,17 +99,17 @@ class Registry:
                 # tools in them.
                 post = []
             self.hooks[name] = (*pre, *post)
-            is_ruled = any(rule.names(name) for rule in rules)
-            listed = [*[by.name for by in pre], *[APPROVALS] * is_ruled, *[by.name for by in post]]
+            listed = [by.name for by in self.hooks[name]]
+            if any(rule.names(name) for rule in rules):
+                listed.append(APPROVALS)
             spec = structs.replace(marked(tool, names, rules), hooks=tuple(listed))
             self._tools[name] = replace(tool, spec=spec)
 
     def keep(self, queues: Sequence[str]) -> None:
         """Offer the tools of these queues alone; all when none are named."""
-        for name, tool in [*self._tools.items()]:
-            if queues and tool.spec.queue not in queues:
-                del self._tools[name]
-                self._lifespans.pop(name, None)
+        if queues:
+            kept = [tool for tool in self.tools if tool.spec.queue in queues]
+            self._tools = {tool.name: tool for tool in kept}
 
     def wrap(self, around: Callable[[Tool], Tool]) -> None:
         """Put another tool in the place of each: for tests, which stop calls midway."""
@@ -169,12 +171,12 @@ class Registry:
         """Open every lifespan, and close them in reverse order. Raises HaltpointError HP-033 when
         one fails to open.
         """
-        opened: dict[int, Any] = {}
+        opened: dict[Lifespan, Any] = {}
         async with AsyncExitStack() as stack:
             for name, lifespan in self._lifespans.items():
-                if id(lifespan) not in opened:
-                    opened[id(lifespan)] = await _open(stack, name, lifespan)
-                self.deps[name] = opened[id(lifespan)]
+                if name in self._tools and lifespan not in opened:
+                    opened[lifespan] = await _open(stack, name, lifespan)
+                self.deps[name] = opened.get(lifespan)
             yield
 
 

@@ -140,12 +140,9 @@ def split(text: str) -> tuple[JsonObject, str]:
     refused: two programs would read two skills. Raises SkillError.
     """
     before, *parts = re.split(r"(?m)^---[^\S\n]*$", text.removeprefix("\ufeff"), maxsplit=2)
-    if before or not parts:
-        raise SkillError(f"line 1: a SKILL.md begins with a line of three dashes ({FENCE})")
-    if len(parts) < 2:
-        raise SkillError(
-            f"line 1: the front matter has no end: a second line of three dashes ({FENCE})"
-        )
+    if before or len(parts) < 2:
+        words = f"line 1: a SKILL.md begins with a line of three dashes ({FENCE})"
+        raise SkillError(f"{words}, and a second one ends its front matter")
     try:
         fields = _Loader(parts[0].removeprefix("\n")).get_single_data()
         fields = read_strictly(json.dumps(fields))

@@ -35,7 +35,7 @@ from haltpoint_tool_worker.admission.shared import Shared
 from haltpoint_tool_worker.registry import NO_DEPS, Registry
 from haltpoint_tool_worker.results.classify import misfit, read_exception
 from haltpoint_tool_worker.results.outcomes import read_result
-from haltpoint_tool_worker.results.reading import Reading, RefusedError, failed
+from haltpoint_tool_worker.results.reading import Reading, RefusedError, as_recorded, failed
 from haltpoint_tool_worker.results.redaction import clean
 from haltpoint_tool_worker.running.job import Job
 from haltpoint_tool_worker.running.runner import Raised, Returned
@@ -173,4 +173,4 @@ class Admission:
 def unknown(tool: str, why: str) -> Reading:
     """The call stays in doubt; `why` is for the person who is asked."""
     words = f"{tool} started and may have taken effect; {why}"
-    return failed(ErrorType.IN_DOUBT, words, None)
+    return as_recorded(ErrorType.IN_DOUBT, words)

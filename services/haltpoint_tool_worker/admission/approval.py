@@ -18,7 +18,7 @@ from haltpoint.contracts.results import (
     Target,
 )
 from haltpoint_tool_worker.admission.calls import ToolCall
-from haltpoint_tool_worker.results.reading import Reading, failed
+from haltpoint_tool_worker.results.reading import Reading, as_recorded
 from haltpoint_tool_worker.results.redaction import clean
 
 _FIX: Final = "Its code must continue when ctx.confirmed is true."
@@ -52,21 +52,23 @@ def question(call: ToolCall, preview: str, preview_digest: str) -> Reading:
     )
 
 
-def bound(reading: Reading, asked: Confirmation, call: ToolCall) -> Reading:
-    """The result, what the tool has `asked` in it bound to the call.
+def bound(reading: Reading, call: ToolCall) -> Reading:
+    """The result, what the tool has asked in it bound to the call.
 
     A tool that asks although a person has approved this very call would ask for ever: that is an
     error of its code. By its own word it did nothing, so there is no doubt.
     """
-    name = call.tool.name
+    name, asked = call.tool.name, reading.outcome.confirmation
+    if asked is None:
+        return reading
     if call.approved:
         words = f"{name} asks again about a call that a person has approved. {_FIX}"
-        return failed(ErrorType.SERVER, words, None, recoverable=False)
+        return as_recorded(ErrorType.SERVER, words, recoverable=False)
     confirmation = structs.replace(
         asked,
         digest=digest_of(call.job.request.action_id, name, call.arguments),
         arguments=call.ran,
-        reasons=asked.reasons or (Reason(kind=ReasonKind.TOOL, words=asked.message),),
+        reasons=(Reason(kind=ReasonKind.TOOL, words=asked.message),),
     )
     outcome = structs.replace(reading.outcome, confirmation=confirmation)
     return replace(reading, outcome=outcome)

@@ -10,6 +10,7 @@ from haltpoint.chain.checks.values import rewritten
 from haltpoint.contracts.people.answerers import ANYONE, Answerers
 from haltpoint.contracts.reasons import Reason, Source, SourceKind
 from haltpoint.contracts.results import HookVerdict
+from haltpoint.runtime.store.limits.effects import Prior
 from haltpoint.tools import Ctx, Tool, hook
 from haltpoint.tools.hooks import Hook
 from haltpoint_tool_worker.admission.effects import Effect
@@ -41,6 +42,8 @@ class ToolCall:
     """Who may answer, by a rule."""
     effect: Effect | None = None
     """The effect that happens once."""
+    again: Prior | None = None
+    """An earlier call with this effect, where a person has to allow that it is repeated."""
     approved: str = ""
     """The digest of a call that a person has approved by its order's word, which the claim finds
     out.

@@ -11,7 +11,6 @@ from haltpoint.chain.checks.answer import shown
 from haltpoint.chain.model.limits import minute_of
 from haltpoint.chain.model.schemas import defaults
 from haltpoint.contracts.base import value
-from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.tools import ToolSpec
 from haltpoint.runtime.store.limits.effects import Prior, Standing, digest_of_effect
 
@@ -26,19 +25,6 @@ class Effect:
     over: Prior | None = None
     """An earlier call with this effect."""
 
-    @property
-    def again(self) -> Prior | None:
-        """The earlier call, where a person has to allow that it is repeated."""
-        is_over = self.over is not None and self.over.standing in (Standing.DONE, Standing.UNKNOWN)
-        return self.over if is_over else None
-
-    @property
-    def reasons(self) -> tuple[Reason, ...]:
-        """What a person is to know."""
-        if self.again is None:
-            return ()
-        return (Reason(ReasonKind.REPEAT, f"{self.told(self.again)} Make it again?"),)
-
     def told(self, first: Prior) -> str:
         """What has become of the first call, in words."""
         begun = f"at {minute_of(first.at)} by {first.owner}"
@@ -52,8 +38,7 @@ def effect_of(spec: ToolSpec, tenant: str | None, arguments: str) -> Effect:
     """The effect of a call with these arguments (JSON text): equal values in other spellings make
     the same one.
     """
-    given = json.decode(arguments)
-    filled = {**defaults(spec.parameters), **given}
+    filled = {**defaults(spec.parameters), **json.decode(arguments)}
     parts: list[Any] = []
     words = ""
     for text, name, _, _ in Formatter().parse(spec.recovery.effect_key or ""):
@@ -61,5 +46,5 @@ def effect_of(spec: ToolSpec, tenant: str | None, arguments: str) -> Effect:
         words += text
         if name is not None:
             parts.append([filled.get(name)])
-            words += shown(name, given.get(name, filled.get(name)))
+            words += shown(name, filled.get(name))
     return Effect(digest_of_effect(tenant, parts), words)

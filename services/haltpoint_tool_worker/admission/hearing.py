@@ -26,7 +26,7 @@ from haltpoint_tool_worker.admission.calls import ToolCall
 from haltpoint_tool_worker.results.classify import classify, misfit, stack_of
 from haltpoint_tool_worker.results.data import json_of
 from haltpoint_tool_worker.results.outcomes import read_result
-from haltpoint_tool_worker.results.reading import Cause, Reading, RefusedError, failed
+from haltpoint_tool_worker.results.reading import Cause, Reading, RefusedError, as_recorded
 from haltpoint_tool_worker.results.redaction import clean
 from haltpoint_tool_worker.running.runner import Ended, Raised, Returned
 
@@ -135,8 +135,8 @@ class Hearing:
         if new.outcome.confirmation is not None and before.outcome.confirmation is None:
             # Approved, the call would run a second time.
             raise BadAnswerError("asked to confirm a call that already ran")
-        truncated = new.truncated or before.truncated
-        self.reading = replace(new, truncated=truncated, cause=None)
+        kept = before.kept if new.kept is None else new.kept
+        self.reading = replace(new, kept=kept, cause=None)
         is_same = (new.outcome, new.data) == (before.outcome, before.data)
         return HookVerdict.ALLOW if is_same else HookVerdict.MODIFY
 
@@ -157,7 +157,7 @@ class Hearing:
             what = "called, but its result is withheld"
             recoverable = False
         words = f"{self.call.tool.name} was {what}: {words}"
-        self.end = failed(ErrorType.BLOCKED, words, None, recoverable=recoverable)
+        self.end = as_recorded(ErrorType.BLOCKED, words, recoverable=recoverable)
 
 
 def _as_text(arguments: object) -> str:

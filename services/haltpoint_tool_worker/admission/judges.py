@@ -64,9 +64,8 @@ async def ask_person(call: ToolCall) -> None:
     request, tool = call.job.request, call.tool
     preview = await take_preview(call)
     seen = digest_of_preview(preview) if preview else ""
-    if call.effect is not None and call.effect.again is not None:
-        # Their yes holds for no other earlier call.
-        seen = digest_of_preview(f"{seen} {call.effect.again.owner}")
+    if call.again is not None:  # their yes holds for no other earlier call
+        seen = digest_of_preview(f"{seen} {call.again.owner}")
     if call.answerers != ANYONE:  # after an edit another rule may ask others
         seen = digest_of_preview(f"{seen} {call.answerers}")
     call.approved = digest_of(request.action_id, tool.name, call.arguments, seen)

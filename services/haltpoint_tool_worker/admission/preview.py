@@ -26,10 +26,7 @@ async def take_preview(call: ToolCall) -> str:
     job, tool = call.job, call.tool
     if tool.preview is None:
         return ""
-    try:
-        taken = tool.preview.taken({**tool.parse(call.text), CONTEXT: call.context()})
-    except BaseException as failure:  # noqa: BLE001 - a validator of the tool's author failed
-        raise RefusedError(read_exception(tool, failure)) from None
+    taken = tool.preview.taken({**tool.parse(call.text), CONTEXT: call.context()})
     seconds = min(SECONDS, job.request.timeout)
     match await job.run(tool.preview, seconds, **taken):
         case Returned(result):

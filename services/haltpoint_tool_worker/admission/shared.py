@@ -17,6 +17,7 @@ from typing import Any, Final
 from msgspec import json
 from redis.exceptions import RedisError
 
+from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.tools import LimitKind
 from haltpoint.runtime.observability import logs
@@ -60,16 +61,20 @@ class Shared:
         effect = effect_of(spec, request.tenant, call.text)
         first = await self.effects.prior(effect.digest, request.action_id)
         call.effect = effect = replace(effect, over=first)
-        if first is not None and not call.asks:
-            if first.standing in _RESTS:
-                raise self._rests(call, f"{first.owner} {_RESTS[first.standing]}")
-            if first.standing is Standing.DONE:
-                words = f"{spec.name} was not called: {effect.told(first)}"
-                denied = failed(ErrorType.DENIED, words, suggestion=_ADVICE)
-                data = {"first": {"action_id": first.owner, "says": first.says}}
-                raise RefusedError(replace(denied, data=json.encode(data).decode()))
+        if first is None:
+            return
         # Where people are asked they are asked first: what rests comes back without their reasons.
-        call.reasons += effect.reasons
+        if first.standing in _RESTS and not call.asks:
+            raise self._rests(call, f"{first.owner} {_RESTS[first.standing]}")
+        if first.standing is Standing.DONE and not call.asks:
+            words = f"{spec.name} was not called: {effect.told(first)}"
+            denied = failed(ErrorType.DENIED, words, suggestion=_ADVICE)
+            data = {"first": {"action_id": first.owner, "says": first.says}}
+            raise RefusedError(replace(denied, data=json.encode(data).decode()))
+        if first.standing in (Standing.DONE, Standing.UNKNOWN):
+            call.again = first
+            words = f"{effect.told(first)} Make it again?"
+            call.reasons.append(Reason(ReasonKind.REPEAT, words))
 
     async def begin(self, call: ToolCall) -> None:
         """Wait for the call's moment when it is near, and reserve its effect. Raises RefusedError
@@ -81,7 +86,7 @@ class Shared:
         effect, request = call.effect, call.job.request
         if effect is None:
             return
-        keep = effect.again is not None
+        keep = call.again is not None
         call.job.effect = await self.effects.reserve(
             effect.digest, request.action_id, request.timeout, effect.over, keep=keep
         )

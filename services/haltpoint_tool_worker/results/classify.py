@@ -28,7 +28,14 @@ from haltpoint.runtime.config.faults import in_words_of_json
 from haltpoint.runtime.observability import logs
 from haltpoint.tools import MalformedResultError, Tool, ToolError
 from haltpoint_tool_worker.results.failures import as_text
-from haltpoint_tool_worker.results.reading import Cause, Reading, failed, malformed, of_fault
+from haltpoint_tool_worker.results.reading import (
+    UNSURE,
+    Cause,
+    Reading,
+    failed,
+    malformed,
+    of_fault,
+)
 from haltpoint_tool_worker.results.redaction import clean, in_one_line
 
 _WORDS: Final = 500
@@ -44,15 +51,17 @@ _NO_CONNECTION: Final = re.compile(
 )
 _UNREACHABLE: Final = (errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EHOSTDOWN, errno.ENETDOWN)
 _MOST_CAUSES: Final = 8
+_MOST: Final = 10
+"""Faults of one value that are told."""
 _STATUSES: Final = {
-    401: (ErrorType.PERMISSION, "was not allowed", Cause.NO_EFFECT),
-    403: (ErrorType.PERMISSION, "was not allowed", Cause.NO_EFFECT),
-    404: (ErrorType.NOT_FOUND, "was not found", Cause.NO_EFFECT),
-    408: (ErrorType.TIMEOUT, "timed out", Cause.BROKEN),
-    429: (ErrorType.RATE_LIMIT, "exceeded a rate limit", Cause.NO_EFFECT),
+    401: (ErrorType.PERMISSION, "was not allowed"),
+    403: (ErrorType.PERMISSION, "was not allowed"),
+    404: (ErrorType.NOT_FOUND, "was not found"),
+    408: (ErrorType.TIMEOUT, "timed out"),
+    429: (ErrorType.RATE_LIMIT, "exceeded a rate limit"),
 }
-_REFUSED: Final = (ErrorType.VALIDATION, "was refused", Cause.NO_EFFECT)
-_FAILED: Final = (ErrorType.SERVER, "failed on the server", Cause.BROKEN)
+_REFUSED: Final = (ErrorType.VALIDATION, "was refused")
+_FAILED: Final = (ErrorType.SERVER, "failed on the server")
 _SAID: Final = ("suggestion", "recoverable", "invalid_fields", "retry_after", "no_effect")
 """What a tool may say of its error, beside type and message."""
 _NOT_THEIRS: Final = (
@@ -119,10 +128,10 @@ def own_place(error: BaseException) -> str:
     return f"{own[-1].filename}:{own[-1].lineno}" if own else ""
 
 
-def problems_of(error: ValidationError, most: int = 10, kind: Any = None) -> str:
+def problems_of(error: ValidationError, kind: Any = None) -> str:
     """The first that do not fit, and where. Of the input only its type: it may be a secret."""
     words = []
-    for problem in error.errors(include_url=False)[:most]:
+    for problem in error.errors(include_url=False)[:_MOST]:
         place = ".".join(map(str, problem["loc"]))
         fault = in_words_of_json(problem, kind, problem["loc"])
         if problem["type"].endswith("_type"):
@@ -161,11 +170,11 @@ def _by_kind(error: BaseException) -> Reading:
         return _by_status(status, error)
     for cause in _causes(error):
         if _is_named(cause, _TIMED_OUT):
-            return failed(ErrorType.TIMEOUT, f"timed out: {_named(error)}", Cause.BROKEN)
+            return failed(ErrorType.TIMEOUT, f"timed out: {_named(error)}")
         is_unreachable = isinstance(cause, OSError) and cause.errno in _UNREACHABLE
         if is_unreachable or _is_named(cause, _NO_CONNECTION):
             words = f"the connection failed: {_named(error)}"
-            return failed(ErrorType.SERVER, words, Cause.BROKEN)
+            return failed(ErrorType.SERVER, words)
     return _undeclared(_named(error))
 
 
@@ -178,8 +187,7 @@ def reported(fault: ErrorInfo) -> Reading:
     anything by now.
     """
     about = {name: getattr(fault, name) for name in _SAID}
-    unsure = fault.error_type in (ErrorType.TIMEOUT, ErrorType.SERVER, ErrorType.IN_DOUBT)
-    cause = Cause.BROKEN if unsure else Cause.DECLARED
+    cause = None if fault.error_type in UNSURE else Cause.DECLARED
     if fault.no_effect:
         cause = Cause.NO_EFFECT
     return failed(fault.error_type, fault.message, cause, **about)
@@ -219,16 +227,16 @@ def _status(error: BaseException) -> int | None:
 
 def _by_status(status: int, error: BaseException) -> Reading:
     known = _STATUSES.get(status, _REFUSED)
-    kind, words, cause = _FAILED if status >= 500 else known
+    kind, words = _FAILED if status >= 500 else known
     words = f"the request {words} (HTTP {status})"
     response = getattr(error, "response", None)
     response = error if response is None else response  # one of requests is false by its status
     if kind is ErrorType.VALIDATION:
         answer = _response_text(response)
         words = f"{words}: {answer}" if answer else words
-        return failed(kind, words, cause, suggestion=OTHERWISE)
+        return failed(kind, words, suggestion=OTHERWISE)
     after = _retry_after(response) if kind is ErrorType.RATE_LIMIT else None
-    return failed(kind, words, cause, retry_after=after)
+    return failed(kind, words, retry_after=after)
 
 
 def _response_text(response: object) -> str:

@@ -1,5 +1,5 @@
 """The data of a result as JSON text (CONTRACT B1, H3): one object of at most 1 MiB, nested at most
-32 deep. What is too large is cut, marked, and `truncated` says so. What no JSON can say is a
+32 deep. What is too large is cut, marked, and a warning says so. What no JSON can say is a
 mistake of the tool; of what only some programs read, such as NaN, `in_texts` makes texts.
 """
 
@@ -59,7 +59,7 @@ def with_data(output: Output, outcome: Outcome, raw: object) -> Reading:
     cuts = (json_of(_cut(value, MAX_DEPTH, *size)) for size in _SIZES)
     short = next(cut for cut in cuts if len(cut.encode()) <= MAX_RESULT)
     whole = text if len(data) <= MAX_WHOLE else ""
-    return Reading(outcome, short, truncated=True, whole=whole)
+    return Reading(outcome, short, whole, kept=0)
 
 
 def _typed(adapter: Any, raw: object) -> Any:
@@ -73,7 +73,7 @@ def _typed(adapter: Any, raw: object) -> Any:
             typed = adapter.validate_json(json_of(raw))
         return adapter.dump_python(typed, mode="json", by_alias=True, warnings="error")
     except ValidationError as error:
-        places = problems_of(error, 5)
+        places = problems_of(error)
         hint = ": is a `return` missing?" if raw is None else ""
         words = f"data that does not fit its result type: {places}{hint}"
         raise MalformedResultError(words) from None

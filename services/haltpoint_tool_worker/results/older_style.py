@@ -29,12 +29,11 @@ def in_older_style(raw: Mapping[Any, Any]) -> Fields | None:
     match fields:
         case {
             "requires_confirmation": True,
-            "action": str(action),
-            "message": str(message),
-            "target": str() | Mapping() as target,
+            "action": str(),
+            "message": str(),
+            "target": str() | Mapping(),
         }:
-            named = {"id": target} if isinstance(target, str) else target
-            return _asked(action, message, named, fields.get("preview"))
+            return _asked(fields)
         case {"success": False}:
             return _failed(fields)
         case {"ok": False} | {"is_error": True} if fields.get("error") or fields.get("message"):
@@ -49,11 +48,14 @@ def _in_snake_case(raw: Mapping[Any, Any]) -> Fields:
     return {words_of(key): value for key, value in said.items()}
 
 
-def _asked(action: str, message: str, target: Mapping[str, Any], preview: object) -> Fields:
+def _asked(fields: Fields) -> Fields:
+    action, target, preview = fields["action"], fields["target"], fields.get("preview")
+    if isinstance(target, str):
+        target = {"id": target}
     named = {key: str(target[key]) for key in ("id", "name", "type") if target.get(key) is not None}
     confirmation = {
         "action": action,
-        "message": message,
+        "message": fields["message"],
         "target": {"id": named.get("name", action), **named},
         "preview": preview if isinstance(preview, str) else None,
     }

@@ -62,21 +62,20 @@ def read_ended(ended: Ended, tool: Tool, seconds: float) -> Reading | None:
     """What a call gave that had so many seconds, or why nothing; None when it was stopped because
     another worker has it.
     """
-    name = tool.spec.name
+    late = f"{tool.name} did not answer within {seconds:g} s"
     match ended:
         case Returned(value):
             return read_result(tool, value)
         case Raised(error):
             return read_exception(tool, error)
         case Stopped.CANCELLED:
-            words = f"{name} was stopped: its chain was cancelled"
+            words = f"{tool.name} was stopped: its chain was cancelled"
             fault = ErrorInfo(ErrorType.UNKNOWN, words)  # the tool did not fail: no advice
             return of_fault(fault, Cause.BROKEN)
         case Stopped.BLOCKED:
-            return blocked(f"{name} did not answer within {seconds:g} s: it")
+            return blocked(f"{late}: it")
         case Stopped.TIMED_OUT:
-            words = f"{name} did not answer within {seconds:g} s"
-            return failed(ErrorType.TIMEOUT, words, Cause.BROKEN)
+            return failed(ErrorType.TIMEOUT, late)
         case _:
             return None
 
@@ -133,7 +132,7 @@ def checked(tool: Tool, given: Mapping[Any, Any]) -> Outcome:
     try:
         outcome = door(Outcome).validate_json(text)
     except ValidationError as error:
-        words = f"an invalid result: {problems_of(error, 5)}"
+        words = f"an invalid result: {problems_of(error)}"
         raise MalformedResultError(words) from None
     advice, clarification = outcome.instruction_for_ai, outcome.clarification
     if clarification is not None:
@@ -142,7 +141,7 @@ def checked(tool: Tool, given: Mapping[Any, Any]) -> Outcome:
     outcome = structs.replace(
         outcome,
         warnings=tuple(clean(warning, 500) for warning in outcome.warnings[:20]),
-        instruction_for_ai=clean(advice, 2000) if advice else advice,
+        instruction_for_ai=advice and clean(advice, 2000),
         clarification=clarification,
     )
     if len(msgspec.json.encode(outcome)) > MAX_OUTCOME:

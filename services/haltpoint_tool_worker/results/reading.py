@@ -9,6 +9,8 @@ from haltpoint.contracts.results import DeedWords, ErrorInfo, ErrorType, NextAct
 from haltpoint_tool_worker.results.redaction import clean
 
 CONTINUE: Final = Outcome(success=True, next_action=NextAction.CONTINUE)
+UNSURE: Final = (ErrorType.TIMEOUT, ErrorType.SERVER, ErrorType.IN_DOUBT)
+"""Errors after which something may have happened."""
 MESSAGE: Final = 1000
 """Characters of a message, and of a suggestion."""
 
@@ -36,9 +38,10 @@ class Reading:
 
     outcome: Outcome
     data: str = "{}"
-    truncated: bool = False
     whole: str = ""
     """The data before they were cut."""
+    kept: int | None = None
+    """How many bytes of them are kept; None: nothing was cut."""
     deed: DeedWords | None = None
     """What the call did, once it is known to have succeeded."""
     cause: Cause | None = None
@@ -68,13 +71,18 @@ class RefusedError(Exception):
         self.reading = reading
 
 
-def failed(
-    kind: ErrorType, words: str, cause: Cause | None = Cause.NO_EFFECT, **about: Any
-) -> Reading:
-    """A call that failed so: where nothing else is said, nothing has happened. Without a cause it
-    is recorded as it is.
+def failed(kind: ErrorType, words: str, cause: Cause | None = None, **about: Any) -> Reading:
+    """A call that failed so: where nothing else is said, something may have happened by its type
+    alone.
     """
+    if cause is None:
+        cause = Cause.BROKEN if kind in UNSURE else Cause.NO_EFFECT
     return of_fault(fault_of(kind, words, **about), cause)
+
+
+def as_recorded(kind: ErrorType, words: str, **about: Any) -> Reading:
+    """A call that failed so, as it is recorded, whatever the call and its tool are."""
+    return of_fault(fault_of(kind, words, **about), None)
 
 
 def of_fault(fault: ErrorInfo, cause: Cause | None) -> Reading:

@@ -103,8 +103,8 @@ class Job(Struct, eq=False):
         """What of it runs now, with its file: a hook, its tool; the tool's name before and
         after.
         """
-        run = next((run for run in reversed(self.runs) if not run.gone), None)
-        return self.request.tool if run is None else f"{run.what.name} ({run.what.place})"
+        names = [f"{run.what.name} ({run.what.place})" for run in list(self.runs) if not run.gone]
+        return [self.request.tool, *names][-1]
 
     def is_in(self, task: "asyncio.Task[Any] | None") -> bool:
         """Whether a coroutine of it runs in this task. For any thread."""
@@ -136,8 +136,7 @@ class Job(Struct, eq=False):
 
     def stopped(self) -> bool:
         """Whether the result of what runs is of no use any more. For any thread."""
-        is_stopped = bool(self.runs) and self.runs[-1].stopped is not None
-        return is_stopped or self.over is not None
+        return self.over is not None or any(run.stopped for run in self.runs[-1:])
 
     def stop(self, why: Stopped) -> None:
         """Stop what runs: what is known of a cancelled call is recorded, of a lost one nothing."""

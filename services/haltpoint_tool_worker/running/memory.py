@@ -79,5 +79,5 @@ class Memory:
         """Effects that happen once and may have: digest, action, and the line of the deed if it is
         known.
         """
-        effects = [(call.effect, action, call.says) for action, call in self._calls.items()]
-        return [known for known in effects if known[0]]
+        calls = self._calls.items()
+        return [(call.effect, action, call.says) for action, call in calls if call.effect]

@@ -80,7 +80,7 @@ def test_its_own_parameters_are_a_json_schema_and_are_asked(tmp_path: Path) -> N
     ("text", "words"),
     [
         ("no front matter", "begins with a line of three dashes"),
-        ("---\nname: greet\n", "has no end"),
+        ("---\nname: greet\n", "a second one ends its front matter"),
         ("---\nname: greet\n---\nBe kind.", "description: is missing"),
         (
             "---\nname: greet\ndescription: x\nparamaters: {}\n---\nBe kind.",
