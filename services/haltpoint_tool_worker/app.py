@@ -41,18 +41,18 @@ async def serve(
     """Serve these tools until the task is cancelled; `leave` ends the process whose event loop is
     blocked for good. Raises HaltpointError.
     """
-    streams = settings.partitions * len(registry.queues)
+    queues = registry.queues
+    streams = settings.partitions * len(queues)
     if settings.slots < streams:
         raise HaltpointError(
             "HP-001",
             f"{settings.slots} slots are too few",
-            f"{len(registry.queues)} queues in {settings.partitions} partitions are {streams} "
+            f"{len(queues)} queues in {settings.partitions} partitions are {streams} "
             "streams, and a slot is kept for each",
             f"Set HALTPOINT_SLOTS={streams} or more, or serve fewer queues with one worker",
         )
     slots = Slots(settings.slots, streams)
-    opened = registry.opened()
-    async with service.running(Party.WORKER, settings, queues=registry.queues) as here, opened:
+    async with service.running(Party.WORKER, settings, queues=queues) as here, registry.opened():
         await _serve(here, registry, slots, leave)
 
 
@@ -60,8 +60,7 @@ async def _serve(
     here: Service, registry: Registry, slots: Slots, leave: Callable[[HaltpointError], None]
 ) -> None:
     settings, calls, topology = here.settings, here.calls, here.topology
-    replicas = settings.replicas
-    receipt_store = ReceiptStore(calls, topology, here.instance, replicas=replicas)
+    receipt_store = ReceiptStore(calls, topology, here.instance, replicas=settings.replicas)
     tracing = telemetry.start_tracing(Party.WORKER.value)
     lease = settings.lease
     shared = Shared(LimitStore(calls, topology, lease), EffectStore(calls, topology, lease))
@@ -104,8 +103,8 @@ async def _recall(here: Service, pipeline: Pipeline, partition: int) -> None:
 async def _end_if_stuck(here: Service, slots: Slots, handlers: Handlers) -> None:
     """End a worker whose slots are all held by calls that do not end, after a lease's time."""
     left_over = len(handlers.left_over)
-    holds = [lease.action_id for lease in handlers.leases()]
-    here.about.update(left_over=left_over, holds=holds)
+    here.about["left_over"] = left_over
+    here.about["holds"] = [lease.action_id for lease in handlers.leases()]
     if slots.stuck_for(left_over) > here.settings.lease:
         here.fail(
             HaltpointError(

@@ -6,7 +6,7 @@ Each call has a task of its own.
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
@@ -37,7 +37,7 @@ from haltpoint_tool_worker.running.job import Job
 from haltpoint_tool_worker.running.runner import Stopped
 from haltpoint_tool_worker.running.slots import Slots
 
-_TURNS: Final = 3
+_TURNS: Final = 4
 """Turns of the event loop from an entry to its receipt when its tool need not wait. To read before
 they are over would only make reads smaller, and a read is dearer than a call.
 """
@@ -136,7 +136,7 @@ class Handlers:
         whose coroutine that is; when it is a task of a tool's own making, all that have begun.
         """
         held = self._held()
-        inside = [job for job in held if job.is_in(task)]
+        inside = [job for job in held if any(run.inside is task for run in list(job.runs))]
         return inside or [job for job in held if job.working]
 
     def places(self) -> Sequence[Place]:
@@ -210,7 +210,7 @@ class Handlers:
         """
         job.working = False
         if finished is None:
-            _log.info("nothing is recorded of a call that another worker has, or that has ended")
+            _log.warning("the lease of a call was lost, or it had ended: nothing is recorded")
             return
         self.pipeline.memory.ended(finished)
         while not job.lost:
@@ -239,8 +239,8 @@ class Handlers:
             metrics.DISPATCH_LAG.observe(max(0, job.waited) / 1000)
             if self.logs_actions:
                 log_action(job, finished)
-        attributes = {conventions.NEXT_ACTION: outcome.next_action.value}
-        telemetry.finish(job.span, error_type and error_type.value, attributes)
+        attributes = {conventions.NEXT_ACTION: outcome.next_action}
+        telemetry.finish(job.span, error_type, attributes)
 
     def _leave(self, job: Job) -> None:
         """It is out of our hands; its slot is free when nothing runs in it any more."""
@@ -278,10 +278,8 @@ class Handlers:
         )
 
     async def _reject(self, entry: Entry, why: Rejected) -> None:
-        try:
+        with suppress(*UNREACHABLE, RedisError):  # it comes back after its lease
             await self._dead_letter(entry, why.reason, why.detail)
-        except (*UNREACHABLE, RedisError) as error:
-            _log.warning(NOT_PROCESSED, entry=entry.id, stream=entry.stream, reason=str(error))
         self.slots.end()
 
     async def _dead_letter(self, entry: Entry, reason: DeadLetterReason, words: str) -> None:

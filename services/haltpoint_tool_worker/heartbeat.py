@@ -72,17 +72,18 @@ class Heartbeat:
             receipt_store = ReceiptStore(calls, here.topology, here.instance)
             limit_store = LimitStore(calls, here.topology, here.settings.lease)
             watch = LoopWatch(self._main, self.handlers.suspects)
-            due, look = time.monotonic() + here.settings.heartbeat, 0.0
+            every = here.settings.heartbeat
+            due, look = time.monotonic() + every, 0.0
             while not self._stop.wait(max(0.0, min(EVERY, due - time.monotonic()))):
                 try:
                     await self._end_if_blocked(receipt_store, watch)
                     now = time.monotonic()
                     if now >= due:
-                        due = now + here.settings.heartbeat
+                        due = now + every
                         hear = partial(self.handlers.renewed, now)
                         await self._ask(receipt_store.heartbeat, hear, self.handlers.leases())
                         renewing = limit_store.renew(self.handlers.places())
-                        await side_by_side(here.settings.heartbeat, [renewing])
+                        await side_by_side(every, [renewing])
                     if now >= look:
                         look = now + _LOOK
                         running = self.handlers.running_since(now - _LOOK)

@@ -34,8 +34,14 @@ from haltpoint_tool_worker.admission.approval import bound
 from haltpoint_tool_worker.admission.calls import ToolCall
 from haltpoint_tool_worker.admission.hearing import Hearing
 from haltpoint_tool_worker.results.failures import Effects, judged
-from haltpoint_tool_worker.results.outcomes import BLOCKS, blocked, read_ended
-from haltpoint_tool_worker.results.reading import Reading, RefusedError, as_recorded
+from haltpoint_tool_worker.results.outcomes import BLOCKS, read_ended
+from haltpoint_tool_worker.results.reading import (
+    Cause,
+    Reading,
+    RefusedError,
+    a_bug,
+    as_recorded,
+)
 from haltpoint_tool_worker.running.job import Job
 from haltpoint_tool_worker.running.memory import Memory
 
@@ -114,7 +120,7 @@ class Pipeline(Admission):
         if not reading.in_doubt:
             reading = await Hearing(call).after(reading)
         reading = bound(reading, call)
-        if is_done:
+        if is_done and not tool.spec.read_only:
             # What it did (F1), also when a hook makes an error of it.
             reading = replace(reading, deed=deed_of(tool.spec, call.text, reading.data))
         return self._finished(job, await self._keep(job, reading))
@@ -174,7 +180,8 @@ class Pipeline(Admission):
         if job.request.reconcile:
             return self._finished(job, unknown(name, f"{culprit} {BLOCKS}"))
         what = f"did not answer within {job.seconds:g} s" if job.called else "was not called"
-        return self._finished(job, blocked(f"{name} {what}: {culprit}"))
+        words = f"{name} {what}: {culprit} {BLOCKS}"
+        return self._finished(job, a_bug(ErrorType.TIMEOUT, words, Cause.BLOCKED))
 
     def _finished(self, job: Job, reading: Reading) -> Finished:
         """The receipt with all that is known of the call."""
@@ -246,7 +253,9 @@ class Pipeline(Admission):
 
 
 def _judged(job: Job, reading: Reading) -> Reading:
-    """What it is recorded as (E5)."""
+    """What it is recorded as (E5). What is no failure, or was judged before, stays as it is."""
+    if reading.cause is None:
+        return reading
     effects = Effects.OTHER
     if not job.called:
         effects = Effects.NOT_STARTED

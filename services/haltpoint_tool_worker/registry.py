@@ -99,22 +99,22 @@ class Registry:
                 # tools in them.
                 post = []
             self.hooks[name] = (*pre, *post)
-            listed = [by.name for by in self.hooks[name]]
+            listed = [by.name for by in pre]
             if any(rule.names(name) for rule in rules):
                 listed.append(APPROVALS)
+            listed += [by.name for by in post]
             spec = structs.replace(marked(tool, names, rules), hooks=tuple(listed))
             self._tools[name] = replace(tool, spec=spec)
 
     def keep(self, queues: Sequence[str]) -> None:
         """Offer the tools of these queues alone; all when none are named."""
         if queues:
-            kept = [tool for tool in self.tools if tool.spec.queue in queues]
-            self._tools = {tool.name: tool for tool in kept}
+            tools = self._tools.items()
+            self._tools = {name: tool for name, tool in tools if tool.spec.queue in queues}
 
     def wrap(self, around: Callable[[Tool], Tool]) -> None:
         """Put another tool in the place of each: for tests, which stop calls midway."""
-        for name, tool in self._tools.items():
-            self._tools[name] = around(tool)
+        self._tools = {name: around(tool) for name, tool in self._tools.items()}
 
     @property
     def tools(self) -> Sequence[Tool]:

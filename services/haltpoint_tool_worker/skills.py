@@ -14,7 +14,7 @@ told.
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -104,13 +104,12 @@ class Head(Form):
     foreign: tuple[str, ...] = ()
 
 
-def check_skills(tools: Iterable[Tool]) -> None:
+def check_skills(tools: Sequence[Tool]) -> None:
     """Refuse a skill that does not declare what its tools do, as far as these are tools of this
     worker; by the whole catalogue such a skill is internal. Raises HaltpointError HP-034.
     """
-    by_name = {tool.name: tool for tool in tools}
-    specs = {name: tool.spec for name, tool in by_name.items()}
-    for tool in by_name.values():
+    specs = {tool.name: tool.spec for tool in tools}
+    for tool in tools:
         faults = skill_faults(tool.spec, specs)
         if faults:
             raise unusable(tool.place, "; ".join(faults))

@@ -48,7 +48,7 @@ async def test_r8_a_sleeper_runs_nothing_and_cancels_nothing(
         async with bench.process() as awake:
             await wait_until(lambda: bench.effects() == [action])
             os.kill(sleeper.pid, signal.SIGCONT)
-            await wait_until(lambda: said(bench, "the lease was lost before the call"))
+            await wait_until(lambda: said(bench, "the lease of a call was lost"))
             bench.effects_file.with_name("released").touch()
             outcome = await bench.outcome(action)
     assert outcome.success, outcome
@@ -72,7 +72,7 @@ async def test_r8_a_sleeper_that_had_claimed_the_call_does_not_start_it_after_it
         async with bench.process():
             assert error_of(await bench.outcome(action)) == "IN_DOUBT"
             os.kill(sleeper.pid, signal.SIGCONT)
-            await wait_until(lambda: said(bench, "the lease was lost before the call"))
+            await wait_until(lambda: said(bench, "the lease of a call was lost"))
     assert bench.effects() == []
 
 

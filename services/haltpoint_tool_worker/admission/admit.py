@@ -130,7 +130,7 @@ class Admission:
         if spec.destructive and spec.plan is None:
             # A destructive tool asks (G1); of a skill with steps each call is asked about itself.
             asks = f"{name} is destructive: it runs only when you approve this very call."
-            reasons.insert(0, Reason(kind=ReasonKind.DESTRUCTIVE, words=asks))
+            reasons.insert(0, Reason(ReasonKind.DESTRUCTIVE, asks))
         hooks = self.registry.hooks.get(name, ())
         return ToolCall(tool, job, text, parsed, hooks, partial(self._context, job, tool), reasons)
 

@@ -68,7 +68,7 @@ def bound(reading: Reading, call: ToolCall) -> Reading:
         asked,
         digest=digest_of(call.job.request.action_id, name, call.arguments),
         arguments=call.ran,
-        reasons=(Reason(kind=ReasonKind.TOOL, words=asked.message),),
+        reasons=(Reason(ReasonKind.TOOL, asked.message),),
     )
     outcome = structs.replace(reading.outcome, confirmation=confirmation)
     return replace(reading, outcome=outcome)

@@ -42,8 +42,10 @@ class ToolCall:
     """Who may answer, by a rule."""
     effect: Effect | None = None
     """The effect that happens once."""
+    over: Prior | None = None
+    """An earlier call with this effect."""
     again: Prior | None = None
-    """An earlier call with this effect, where a person has to allow that it is repeated."""
+    """The earlier call, where a person has to allow that it is repeated."""
     approved: str = ""
     """The digest of a call that a person has approved by its order's word, which the claim finds
     out.

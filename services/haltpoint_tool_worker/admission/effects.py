@@ -22,8 +22,6 @@ class Effect:
     digest: str
     words: str
     """Its name in words."""
-    over: Prior | None = None
-    """An earlier call with this effect."""
 
     def told(self, first: Prior) -> str:
         """What has become of the first call, in words."""

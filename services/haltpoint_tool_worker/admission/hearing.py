@@ -102,9 +102,7 @@ class Hearing:
                 self.call.previews.append(_words(preview))
                 return HookVerdict.ASK
             case Returned(_):
-                raise BadAnswerError(
-                    f"returned a value that is not a verdict of a {by.moment}-hook"
-                )
+                raise BadAnswerError("returned a value that is no verdict of such a hook")
             case Raised(error):
                 _log.warning("a hook failed", hook=by.name, stack=stack_of(error))
                 raise BadAnswerError(f"failed: {classify(error).fault.message}")
@@ -115,7 +113,10 @@ class Hearing:
         """Arguments from a hook that do not fit are run with neither: closed for every tool."""
         call = self.call
         try:
-            text = _as_text(arguments)
+            text = json_of(arguments)
+            read_strictly(text)
+            if len(text) > MAX_ARGUMENTS or too_deep(text.encode()):
+                raise ValueError(f"more than {MAX_ARGUMENTS} bytes or {MAX_DEPTH} levels")
             parsed = call.tool.parse(text)
         except BaseException as error:  # noqa: BLE001 - a hook's objects, or a validator of the tool's author
             fault = misfit(error).fault.message
@@ -158,15 +159,6 @@ class Hearing:
             recoverable = False
         words = f"{self.call.tool.name} was {what}: {words}"
         self.end = as_recorded(ErrorType.BLOCKED, words, recoverable=recoverable)
-
-
-def _as_text(arguments: object) -> str:
-    """Arguments that code has written. Raises ValueError for what is not JSON within the limits."""
-    text = json_of(arguments)
-    read_strictly(text)
-    if len(text) > MAX_ARGUMENTS or too_deep(text.encode()):
-        raise ValueError(f"more than {MAX_ARGUMENTS} bytes or {MAX_DEPTH} levels")
-    return text
 
 
 def _words(text: object) -> str:

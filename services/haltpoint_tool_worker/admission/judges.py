@@ -41,11 +41,10 @@ async def check_origins(call: ToolCall, receipt_store: ReceiptStore) -> None:
     if request.origins is None:
         return
     receipts = await receipt_store.receipts(request.action_id, request.origins)
-    sources = request.sources or {}
     said = [
         value.value
-        for value in marked_values(spec, read_json(call.job.arguments))
-        if sources.get(value.place, _MODEL).source in (SourceKind.GOAL, SourceKind.PERSON)
+        for value in marked_values(spec, call.arguments)
+        if call.sources.get(value.place, _MODEL).source in (SourceKind.GOAL, SourceKind.PERSON)
     ]
     context = given_whole(SourceKind.CONTEXT, request.context)
     typed = given_whole(SourceKind.PERSON, said)
@@ -54,21 +53,23 @@ async def check_origins(call: ToolCall, receipt_store: ReceiptStore) -> None:
     if place is None:
         return
     origin = origins_in_words(spec.provenance[place])
-    words = f"{spec.name} was not called: its {place} must come from {origin}, and no result of "
-    words += "this chain holds the value"
+    words = (
+        f"{spec.name} was not called: its {place} must come from {origin}, and no result of this "
+        "chain holds the value"
+    )
     raise blocked_by(call.job, PROVENANCE, failed(ErrorType.BLOCKED, words))
 
 
 async def ask_person(call: ToolCall) -> None:
     """Whether a person, who has to be asked, has approved this very call."""
-    request, tool = call.job.request, call.tool
+    request = call.job.request
     preview = await take_preview(call)
     seen = digest_of_preview(preview) if preview else ""
     if call.again is not None:  # their yes holds for no other earlier call
         seen = digest_of_preview(f"{seen} {call.again.owner}")
     if call.answerers != ANYONE:  # after an edit another rule may ask others
         seen = digest_of_preview(f"{seen} {call.answerers}")
-    call.approved = digest_of(request.action_id, tool.name, call.arguments, seen)
+    call.approved = digest_of(request.action_id, request.tool, call.arguments, seen)
     approval = request.approval
     if approval is None:
         raise RefusedError(question(call, preview, seen))
@@ -79,7 +80,7 @@ async def ask_person(call: ToolCall) -> None:
         return
     elif approval.edited and not call.changed:
         words = f"{approval.edited_by} changed the arguments: this is what the call would do."
-    call.reasons.append(Reason(kind=kind, words=words))
+    call.reasons.append(Reason(kind, words))
     raise RefusedError(question(call, preview, seen))
 
 
@@ -88,7 +89,7 @@ async def call_to_undo(call: ToolCall, receipt_store: ReceiptStore) -> None:
     `arguments` and `result`, as it ran, that its function takes. Raises RefusedError when no such
     call of its own root has succeeded, since any submitter can write its id, and redis-py's errors.
     """
-    action_id, undone = str(call.parsed["action_id"]), call.tool.spec.undoes
+    action_id, undone = call.parsed["action_id"], call.tool.spec.undoes
     receipts = await receipt_store.receipts(call.job.request.action_id, (action_id,))
     deed = receipts.get(action_id)
     if deed is None or not deed.satisfies or deed.tool != undone:

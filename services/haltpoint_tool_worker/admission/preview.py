@@ -15,7 +15,7 @@ from haltpoint_tool_worker.results.reading import RefusedError, failed, malforme
 from haltpoint_tool_worker.running.runner import Raised, Returned
 
 SECONDS: Final = 10.0
-"""A person waits for it: it has less time than its tool may have."""
+"""A person waits for it."""
 
 
 async def take_preview(call: ToolCall) -> str:
@@ -23,18 +23,17 @@ async def take_preview(call: ToolCall) -> str:
     tool without. It gets values of its own, which are not the tool's. Raises RefusedError for
     whatever is wrong with it.
     """
-    job, tool = call.job, call.tool
+    tool = call.tool
     if tool.preview is None:
         return ""
     taken = tool.preview.taken({**tool.parse(call.text), CONTEXT: call.context()})
-    seconds = min(SECONDS, job.request.timeout)
-    match await job.run(tool.preview, seconds, **taken):
+    match await call.job.run(tool.preview, SECONDS, **taken):
         case Returned(result):
             return _read(tool, result)
         case Raised(error):
             raise RefusedError(read_exception(tool, error))
         case _:
-            words = f"{tool.name} was not called: its preview did not return within {seconds:g} s"
+            words = f"{tool.name} was not called: its preview did not return within {SECONDS:g} s"
             raise RefusedError(failed(ErrorType.TIMEOUT, words))
 
 

@@ -27,16 +27,17 @@ def obey(call: ToolCall, rules: Iterable[ApprovalRule]) -> None:
     """Do what the first rule says that fits the call; the receipt reports those before it that are
     only tried. Raises RefusedError.
     """
-    note = call.job.note
     for rule in rules:
         if not applies(rule, call.seen(), call.job.request.tenant):
             continue
         asks = rule.do is Verdict.ASK
         if rule.report_only:
-            note(f"rule:{rule.id}", HookVerdict.WOULD_ASK if asks else HookVerdict.WOULD_REFUSE)
+            call.job.note(
+                f"rule:{rule.id}", HookVerdict.WOULD_ASK if asks else HookVerdict.WOULD_REFUSE
+            )
             continue
         if asks:
-            note(APPROVALS, HookVerdict.ASK)
+            call.job.note(APPROVALS, HookVerdict.ASK)
             call.reasons.append(Reason(ReasonKind.RULE, rule.words))
             call.expires = rule.expires
             call.answerers = rule.answerers

@@ -12,19 +12,16 @@ chain will resolve any more.
 import asyncio
 import time
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from msgspec import json
-from redis.exceptions import RedisError
 
 from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.tools import LimitKind
-from haltpoint.runtime.observability import logs
 from haltpoint.runtime.store.limits.effects import EffectStore, Standing, standing_of_outcome
 from haltpoint.runtime.store.limits.reserving import PATIENCE, LimitStore, Place, Turn, name_of
 from haltpoint.runtime.store.receipts import Finished, recorded_outcome
-from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint_tool_worker.admission.calls import ToolCall
 from haltpoint_tool_worker.admission.effects import effect_of
 from haltpoint_tool_worker.results.reading import RefusedError, failed
@@ -41,12 +38,12 @@ _ADVICE: Final = (
     "asked about this tool ([[approvals]])."
 )
 
-_log = logs.get(__name__)
-
 
 @dataclass
 class Shared:
-    """For all calls of a worker."""
+    """For all calls of a worker. What cannot be written down ends by itself, and the receipt of an
+    action still says what became of it.
+    """
 
     limits: LimitStore
     effects: EffectStore
@@ -60,7 +57,8 @@ class Shared:
             return
         effect = effect_of(spec, request.tenant, call.text)
         first = await self.effects.prior(effect.digest, request.action_id)
-        call.effect = effect = replace(effect, over=first)
+        call.effect = effect
+        call.over = first
         if first is None:
             return
         # Where people are asked they are asked first: what rests comes back without their reasons.
@@ -88,7 +86,7 @@ class Shared:
             return
         keep = call.again is not None
         call.job.effect = await self.effects.reserve(
-            effect.digest, request.action_id, request.timeout, effect.over, keep=keep
+            effect.digest, request.action_id, request.timeout, call.over, keep=keep
         )
         if call.job.effect is None:
             raise self._rests(call, "another call of it began first")
@@ -97,7 +95,7 @@ class Shared:
         """Nothing of the call runs any more: others may have its places."""
         if job.place is not None:
             seconds = time.monotonic() - job.placed_at
-            self.limits.give_back(job.place, seconds).add_done_callback(_ignored)
+            self.limits.give_back(job.place, seconds).add_done_callback(asyncio.Future.exception)
             job.place = None
 
     def settle(self, job: Job, finished: Finished) -> None:
@@ -113,7 +111,7 @@ class Shared:
         if standing in (Standing.DONE, Standing.FREE):
             says = "" if deed is None else deed.says
             settled = self.effects.settle(own, request.action_id, standing, says)
-            settled.add_done_callback(_ignored)
+            settled.add_done_callback(asyncio.Future.exception)
 
     async def _enter(self, call: ToolCall) -> None:
         job, request, spec, patience = call.job, call.job.request, call.tool.spec, PATIENCE
@@ -143,7 +141,7 @@ class Shared:
         seconds = min(_LONGEST_REST, _FIRST_REST * 2 ** min(request.limited, 10))
         words = f"the effect_key {spec.recovery.effect_key} of {spec.name}"
         resting = self.limits.rest(spec.queue, request.action_id, seconds, words)
-        resting.add_done_callback(_ignored)
+        resting.add_done_callback(asyncio.Future.exception)
         return _held_back(call.job, seconds, words, f": {why}")
 
 
@@ -152,10 +150,3 @@ def _held_back(job: Job, seconds: float, words: str, why: str = "") -> RefusedEr
     job.limited = words
     words = f"{job.request.tool} waits for {words}{why}"
     return RefusedError(failed(ErrorType.RATE_LIMIT, words, retry_after=seconds))
-
-
-def _ignored(reply: "asyncio.Future[Any]") -> None:
-    """A place ends by itself, and the receipt of an action still says what became of it."""
-    error = None if reply.cancelled() else reply.exception()
-    if isinstance(error, (*UNREACHABLE, RedisError)):
-        _log.info("how a call ended could not be written down for its limit", reason=str(error))

@@ -52,7 +52,7 @@ _NO_CONNECTION: Final = re.compile(
 _UNREACHABLE: Final = (errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EHOSTDOWN, errno.ENETDOWN)
 _MOST_CAUSES: Final = 8
 _MOST: Final = 10
-"""Faults of one value that are told."""
+"""Faults of one value that an error names."""
 _STATUSES: Final = {
     401: (ErrorType.PERMISSION, "was not allowed"),
     403: (ErrorType.PERMISSION, "was not allowed"),

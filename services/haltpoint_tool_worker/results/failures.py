@@ -7,8 +7,8 @@ idempotent one may run again: none of them is ever in doubt. docs/contract-2.md 
 to people.
 """
 
-from collections.abc import Mapping
-from enum import Enum
+from collections.abc import Mapping, Sequence
+from enum import Enum, IntEnum
 from typing import Final
 
 from msgspec import structs
@@ -19,13 +19,13 @@ from haltpoint_tool_worker.results.reading import MESSAGE, Cause, Reading, fault
 from haltpoint_tool_worker.results.redaction import clean
 
 
-class Effects(Enum):
-    """How far a call had come, and what its tool declares."""
+class Effects(IntEnum):
+    """How far a call had come, and what its tool declares: the columns."""
 
-    NOT_STARTED = "not started"
-    READ_ONLY = "read-only"
-    IDEMPOTENT = "idempotent"
-    OTHER = "other effects"
+    NOT_STARTED = 0
+    READ_ONLY = 1
+    IDEMPOTENT = 2
+    OTHER = 3
 
 
 class Verdict(Enum):
@@ -38,7 +38,7 @@ class Verdict(Enum):
 
 
 _ERROR, _TEXT, _MAY, _IN_DOUBT = Verdict
-_ROWS: Final = {
+TABLE: Final[Mapping[Cause, Sequence[Verdict]]] = {
     # ................ not started, read-only, idempotent, other effects
     Cause.NO_EFFECT: (_ERROR, _ERROR, _ERROR, _ERROR),
     Cause.DECLARED: (_ERROR, _ERROR, _ERROR, _ERROR),
@@ -47,18 +47,11 @@ _ROWS: Final = {
     Cause.MALFORMED: (_ERROR, _ERROR, _MAY, _IN_DOUBT),
     Cause.UNDECLARED: (_ERROR, _TEXT, _MAY, _IN_DOUBT),
 }
-TABLE: Final[Mapping[Cause, Mapping[Effects, Verdict]]] = {
-    cause: dict(zip(Effects, row, strict=True)) for cause, row in _ROWS.items()
-}
 
 
 def judged(reading: Reading, effects: Effects, tool: str) -> Reading:
-    """A failure as it is recorded, by the table. What is no failure, or was judged before, stays as
-    it is.
-    """
-    cause, fault = reading.cause, reading.fault
-    if cause is None:
-        return reading
+    """A failure as it is recorded, by the table."""
+    cause, fault = reading.cause or Cause.NO_EFFECT, reading.fault
     verdict = TABLE[cause][effects]
     again = _may_run_again(fault.error_type, cause, effects)
     if fault.error_type is ErrorType.IN_DOUBT:
@@ -84,7 +77,7 @@ def _may_run_again(kind: ErrorType, cause: Cause, effects: Effects) -> bool:
     tool's own code raised may be tried once more under its key, which the chain counts.
     """
     if kind is ErrorType.RATE_LIMIT:
-        return cause in (Cause.NO_EFFECT, Cause.DECLARED)
+        return True
     if kind in (ErrorType.TIMEOUT, ErrorType.SERVER):
         is_harmless = cause is Cause.BROKEN and effects is not Effects.OTHER
         return cause is Cause.NO_EFFECT or is_harmless

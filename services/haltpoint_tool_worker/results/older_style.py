@@ -44,8 +44,11 @@ def in_older_style(raw: Mapping[Any, Any]) -> Fields | None:
 
 def _in_snake_case(raw: Mapping[Any, Any]) -> Fields:
     """What is said in snake_case or camelCase, without what is None."""
-    said = {key: value for key, value in raw.items() if isinstance(key, str) and value is not None}
-    return {words_of(key): value for key, value in said.items()}
+    return {
+        words_of(key): value
+        for key, value in raw.items()
+        if isinstance(key, str) and value is not None
+    }
 
 
 def _asked(fields: Fields) -> Fields:

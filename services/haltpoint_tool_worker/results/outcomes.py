@@ -73,7 +73,7 @@ def read_ended(ended: Ended, tool: Tool, seconds: float) -> Reading | None:
             fault = ErrorInfo(ErrorType.UNKNOWN, words)  # the tool did not fail: no advice
             return of_fault(fault, Cause.BROKEN)
         case Stopped.BLOCKED:
-            return blocked(f"{late}: it")
+            return a_bug(ErrorType.TIMEOUT, f"{late}: it {BLOCKS}", Cause.BLOCKED)
         case Stopped.TIMED_OUT:
             return failed(ErrorType.TIMEOUT, late)
         case _:
@@ -89,11 +89,13 @@ def read_result(tool: Tool, raw: object) -> Reading:
             if older is None:
                 return with_data(tool.output, CONTINUE, raw)
             fields = older
+        given = fields.get("data", {})
+        if raw == CONTINUE.with_data(given):  # it says nothing else
+            return with_data(tool.output, CONTINUE, given)
         outcome = checked(tool, fields)
         if outcome.error is not None:
             failure = reported(outcome.error)
             return replace(failure, outcome=structs.replace(outcome, error=failure.fault))
-        given = fields.get("data", {})
         return with_data(tool.output, outcome, given) if outcome.satisfies else Reading(outcome)
     except MalformedResultError as error:
         return malformed(f"the tool {tool.name} returned {error}")
@@ -112,13 +114,6 @@ def _said(tool: Tool, raw: object) -> Mapping[Any, Any]:
     if tool.output.adapter is None and (isinstance(raw, BaseModel) or is_dataclass(raw)):
         return vars(raw)
     return {}
-
-
-def blocked(culprit: str) -> Reading:
-    """Why a call has no result that kept the event loop from turning; it does not run again
-    (E2).
-    """
-    return a_bug(ErrorType.TIMEOUT, f"{culprit} {BLOCKS}", Cause.BLOCKED)
 
 
 def checked(tool: Tool, given: Mapping[Any, Any]) -> Outcome:

@@ -106,10 +106,6 @@ class Job(Struct, eq=False):
         names = [f"{run.what.name} ({run.what.place})" for run in list(self.runs) if not run.gone]
         return [self.request.tool, *names][-1]
 
-    def is_in(self, task: "asyncio.Task[Any] | None") -> bool:
-        """Whether a coroutine of it runs in this task. For any thread."""
-        return any(run.inside is task for run in list(self.runs))
-
     @property
     def seconds(self) -> float:
         """What that which runs may take."""

@@ -23,16 +23,19 @@ PATIENCE: Final = 2.0
 """Seconds without a turn after which a call is named in the log; fewer for a tool with less time.
 """
 
-Suspects = Callable[["asyncio.Task[Any] | None"], Sequence[Job]]
-"""The jobs one of which keeps the loop from turning while it is in this task."""
-
 _log = logs.get(__name__)
 
 
 class LoopWatch:
-    """Looks at one event loop from another thread."""
+    """Looks at one event loop from another thread. `suspects` are the jobs one of which keeps it
+    from turning while it is in a task.
+    """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, suspects: Suspects) -> None:
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        suspects: Callable[["asyncio.Task[Any] | None"], Sequence[Job]],
+    ) -> None:
         self._loop = loop
         self._suspects = suspects
         self._turned = threading.Event()

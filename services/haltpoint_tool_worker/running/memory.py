@@ -57,9 +57,8 @@ class Memory:
         call = self._calls.get(finished.action_id)
         error = finished.outcome.error
         in_doubt = error is not None and error.error_type is ErrorType.IN_DOUBT
-        if call is None or in_doubt or call.recalled.attempt != finished.attempt:
-            return
-        if len(finished.data) > LARGEST:
+        is_large = len(finished.data) > LARGEST
+        if call is None or in_doubt or is_large or call.recalled.attempt != finished.attempt:
             return
         recorded = recorded_outcome(finished)
         receipt = Receipt(Kind.RECEIPT, encode(recorded).decode(), finished.data)

@@ -69,8 +69,8 @@ class Run(Struct, eq=False):
     """What it may take."""
     inside: "asyncio.Future[Answer]"
     """The task or the thread in which it runs, also when it is left behind."""
-    halted: "asyncio.Future[Stopped]"
-    """Why it is waited for no longer than a moment."""
+    halted: "asyncio.Future[Stopped | None]"
+    """Why it is waited for no longer than a moment; None: it has ended."""
     began: float = field(default_factory=time.monotonic)
     blocked: bool = False
     """It has kept the event loop from turning."""
@@ -85,10 +85,12 @@ class Run(Struct, eq=False):
         """Why its result is of no use any more. For any thread."""
         return self.halted.result() if self.halted.done() else None
 
-    def stop(self, why: Stopped) -> None:
-        """Wait for it no longer than a moment."""
+    def stop(self, why: Stopped | None) -> None:
+        """Wait for it no longer than a moment. What has ended is not stopped any more, whichever a
+        loop tells first that was blocked.
+        """
         if not self.halted.done():
-            self.halted.set_result(why)
+            self.halted.set_result(None if self.inside.done() else why)
 
     async def result(self) -> Ended:
         """How it ended. Returns when its time is over and a moment, or when it is stopped.
@@ -96,23 +98,24 @@ class Run(Struct, eq=False):
         A thread cannot be cancelled: it has that moment when its chain was cancelled, which its
         context says.
         """
-        inside = self.inside
-        either: set[asyncio.Future[Any]] = {inside, self.halted}
-        await asyncio.wait(either, timeout=self.seconds, return_when=asyncio.FIRST_COMPLETED)
-        if not inside.done():
-            self.stop(Stopped.TIMED_OUT)
-            if isinstance(inside, asyncio.Task):
+        inside, is_async = self.inside, self.what.is_async
+        inside.add_done_callback(lambda _: self.stop(None))
+        loop = asyncio.get_running_loop()
+        timer = loop.call_later(self.seconds, self.stop, Stopped.TIMED_OUT)
+        why = await self.halted
+        timer.cancel()
+        if why is not None:
+            if is_async:
                 inside.cancel()
-            if self.what.is_async or self.stopped is Stopped.CANCELLED:
+            if is_async or why is Stopped.CANCELLED:
                 await asyncio.wait({inside}, timeout=GRACE)
-        if not inside.done() or inside.cancelled():  # it may be cancelled before it begins
-            return self.halted.result()
+            if not inside.done() or inside.cancelled() or why is Stopped.LOST:
+                return why
         answer = inside.result()
-        why = self.stopped
-        if why is Stopped.LOST or isinstance(answer, Raised):
+        if isinstance(answer, Raised):
             return why or answer
         is_late = answer.at > self.began + self.seconds + _JITTER
-        if is_late and why is None and self.what.is_async:  # the loop did not turn to stop it
+        if is_late and why is None and is_async:  # the loop did not turn to stop it
             return Stopped.BLOCKED if self.blocked else Stopped.TIMED_OUT
         return answer
 
