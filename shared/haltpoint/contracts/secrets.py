@@ -62,9 +62,12 @@ def _hides(name: str, value: Any) -> bool:
     match value:
         case {"source": kind} if kind in _SOURCES:
             return False
-    if isinstance(value, str) or not COUNTED.match(name):
-        return True
-    return not COUNTS.fullmatch(" ".join(lines_in(value)))
+        case str():
+            return True
+        case _ if COUNTED.match(name):
+            return not COUNTS.fullmatch(" ".join(lines_in(value)))
+        case _:
+            return True
 
 
 def typed_in(schema: Any) -> Iterator[str]:
@@ -119,8 +122,7 @@ def _opened(text: bytes, names: Names = ()) -> Any:
     if len(text) < _SMALL or text[:1] not in b"[{":
         return json.decode(text)
     if text.startswith(b"["):
-        items = json.decode(text, type=list[Raw])
-        return [_opened(bytes(inner), names) for inner in items]
+        return [_opened(bytes(inner), names) for inner in json.decode(text, type=list[Raw])]
     fields = json.decode(text, type=dict[str, Raw])
     return {
         name: json.decode(inner)
@@ -160,7 +162,10 @@ def secret_values(value: Any, names: Names = (), typed: Names = ()) -> list[str]
         if stars_for(name, hidden) != hidden:
             found.extend(lines_in(hidden))
 
-    _Walk(typed, find, lambda shown, **_: shown).over(value, names)
+    def pass_over(shown: Any, **_: bool) -> Any:
+        return shown
+
+    _Walk(typed, find, pass_over).over(value, names)
     return found
 
 
@@ -169,7 +174,7 @@ def lines_in(value: Any) -> Iterator[str]:
     if isinstance(value, dict | list | tuple):
         for inner in value.values() if isinstance(value, dict) else value:
             yield from lines_in(inner)
-    elif value is not None and not isinstance(value, bool):
+    elif not isinstance(value, bool | None):
         yield from filter(None, map(str.strip, str(value).splitlines()))
 
 
@@ -226,9 +231,8 @@ class _Walk:
 
 def _is_schema(name: str, inner: Any) -> bool:
     """Whether these are the parts of a JSON Schema, where names have no values."""
-    if name not in _PARTS or not isinstance(inner, dict):
-        return False
-    return all(isinstance(schema, dict) for schema in inner.values())
+    is_object = name in _PARTS and isinstance(inner, dict)
+    return is_object and all(isinstance(schema, dict) for schema in inner.values())
 
 
 def stars_for(name: str, hidden: Any) -> Any:
