@@ -25,6 +25,7 @@ from haltpoint.contracts.events import ToolCompleted
 from haltpoint.contracts.people.approvals import Approval
 from haltpoint.contracts.people.humans import Choice, RequestKind
 from haltpoint.contracts.policy import Pattern, Treatment
+from haltpoint.contracts.reasons import ReasonKind
 from haltpoint.contracts.results import (
     ErrorInfo,
     ErrorType,
@@ -32,7 +33,7 @@ from haltpoint.contracts.results import (
 from haltpoint.contracts.tools import ToolKind, ToolSpec
 from haltpoint.contracts.work.ledger import Became
 from haltpoint.contracts.work.plans import Plan, ProposedCall, Step
-from haltpoint.contracts.work.tasks import Budget, Task
+from haltpoint.contracts.work.tasks import Budget, Mode, Task
 from tests.support.builders import (
     COMPLETE,
     asks,
@@ -747,3 +748,24 @@ def test_e4_what_a_person_has_denied_is_denied_inside_of_a_skill_too() -> None:
     (said,) = child.sends(Report)
     assert said.outcome.error is not None
     assert said.outcome.error.error_type is ErrorType.DENIED
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_c14_a_skill_asks_before_it_repeats_what_was_done_before_it_was_called(mode: Mode) -> None:
+    note = writing("note")
+    steps = [tool_step(name, call("note", to="x")) for name in ("one", "two")]
+    inner = skill("twice", plan(*steps), may_clarify=False)
+    story = submitted(open_task("note it", mode=mode), note, *tools(note, inner))
+    story.calls("note", to="x")
+    story.result()
+    story.calls("twice", who="John", words="late")
+    child = below(story)
+    kinds = [reason.kind for reason in child.reasons]
+    assert kinds == ([ReasonKind.REPEAT] if mode is Mode.STRICT else [])
+    other = submitted(open_task("note it", mode=mode), note, *tools(note, inner))
+    other.calls("twice", who="John", words="late")
+    child = below(other)
+    child.result()
+    assert (child.action.number, child.action.step, child.reasons) == (1, 1, ()), (
+        "its author says so"
+    )

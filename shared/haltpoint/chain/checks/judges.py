@@ -23,6 +23,7 @@ from haltpoint.chain.checks.plans import (
     without_confirmed,
 )
 from haltpoint.chain.model.schemas import argument_faults, read_arguments, text_of
+from haltpoint.chain.model.state import is_submitters
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import MAX_ARGUMENTS, Strings
 from haltpoint.contracts.reasons import Grant, Reason
@@ -38,14 +39,15 @@ STRICT: Final = frozenset((Mode.STRICT,))
 
 class Judge(NamedTuple):
     """One row: who judges, in which modes, and calls of which tools; whether also a call of a
-    submitter's literal plan, and whether none of a tool to which a person has said yes for the rest
-    of the chain.
+    submitter's literal plan, or of a skill's steps; and whether none of a tool to which a person
+    has said yes for the rest of the chain.
     """
 
     verdict_on: Callable[[CheckedCall], Verdict]
     modes: frozenset[Mode]
     tools: Callable[[ToolSpec], Any] = attrgetter("name")
     literal: bool = False
+    skills: bool = False
     until_granted: bool = False
 
 
@@ -63,7 +65,9 @@ def proposed(work: Work, index: int, call: ProposedCall) -> CheckedCall:
 
 def judge(call: CheckedCall) -> Verdict:
     """The verdict on a call."""
-    rows = LITERAL if call.work.is_literal else BY_MODE[call.mode]
+    rows = BY_MODE[call.mode]
+    if call.work.is_literal:
+        rows = LITERAL if is_submitters(call.work) else OF_SKILLS[call.mode]
     to_tool = Grant(call.spec.name)
     is_granted = to_tool in call.work.people.granted or ledger.is_allowed(call)
     reasons: list[Reason] = []
@@ -123,10 +127,13 @@ JUDGES: Final = (
     Judge(bounds.condition, CHECKED, with_effects, until_granted=True),
     Judge(bounds.unasked, STRICT, with_effects, until_granted=True),
     Judge(values.target, STRICT, attrgetter("targets"), until_granted=True),
-    Judge(ledger.repeat, STRICT, ledger.has_lasting_effect),
+    Judge(ledger.repeat, STRICT, ledger.has_lasting_effect, skills=True),
     Judge(bounds.pressed, STRICT, with_effects),
 )
 """In this order: a call that is wrong in several ways is refused for the first of them."""
 
 LITERAL: Final = [row for row in JUDGES if row.literal]
 BY_MODE: Final = {mode: [row for row in JUDGES if mode in row.modes] for mode in Mode}
+OF_SKILLS: Final = {
+    mode: [row for row in rows if row.literal or row.skills] for mode, rows in BY_MODE.items()
+}

@@ -126,10 +126,12 @@ def denied(call: CheckedCall) -> Verdict:
 
 
 def repeat(call: CheckedCall) -> Verdict:
-    """An effect that was done, or is in doubt, in this task. One that was denied is refused
-    before.
+    """An effect that was done, or is in doubt, in this task; of a skill's steps before it was
+    called. One that was denied is refused before.
     """
-    known = call.work.ledger.get(call.signature)
+    work = call.work
+    ledger = work.task.handed.ledger if work.is_literal else work.ledger
+    known = ledger.get(call.signature)
     if known is None:
         return GO
     was = f"was made at {minute_of(known.at)} {_REPEATED[known.became]}"
