@@ -76,11 +76,17 @@ class Pipeline(Admission):
     memory: Memory = field(default_factory=Memory)
 
     def hidden(self, job: Job) -> Iterator[str]:
-        """Texts that are in no words about a call: its secrets, and what its task gave to its tools
-        alone (C15).
+        """Texts that are in no words about a call: its secrets, also those that a hook has given it
+        or that it takes back, and what its task gave to its tools alone (C15).
         """
-        typed = set(typed_in(job.spec.parameters))
-        yield from secret_values(read_json(job.arguments), typed)
+        named, call = job.spec.undoes or job.request.tool, job.call
+        tool = self.registry.find(named)
+        typed = set(typed_in(tool.spec.parameters)) if tool else ()
+        given = [read_json(job.arguments)]
+        if call is not None:
+            given.append(call.parsed if call.tool.spec.undoes else call.arguments)
+        for values in given:
+            yield from secret_values(values, typed)
         yield from (line for line in lines_in(job.request.private) if len(line) >= _PRIVATE)
 
     async def work(self, job: Job) -> Finished | None:

@@ -22,7 +22,14 @@ from faststream import AckPolicy, FastStream
 from faststream.asgi import AsgiFastStream
 from faststream.message import StreamMessage
 from faststream.redis import RedisBroker, StreamSub
-from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_serializer,
+    field_validator,
+)
 from redis.asyncio import Redis, RedisCluster
 
 from haltpoint.chain.checks.plans import task_fault
@@ -43,6 +50,7 @@ from haltpoint.contracts.public_facts import (
 from haltpoint.contracts.strict_json import fault_in
 from haltpoint.contracts.work.tasks import Task
 from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.config.faults import in_places
 from haltpoint.runtime.streams.topology import Topology, make_groups
 
 __all__ = [
@@ -83,7 +91,7 @@ _groups: WeakKeyDictionary[RedisBroker, set[str]] = WeakKeyDictionary()
 class TaskSubmitted(BaseModel):
     """A task. `source` and `id` are its key: published again, it finds the same chain."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     type: Literal["task.submitted.v1"] = "task.submitted.v1"
     id: str = Field(default_factory=lambda: uuid.uuid4().hex, min_length=1, max_length=512)
@@ -134,12 +142,15 @@ class TaskPublisher:
         """Publish a goal, with more `fields` of the task, and return its chain's id. The same `id`
         is the same task.
 
-        Raises pydantic's ValidationError, also for neither goal nor plan; redis-py's errors when
-        Redis is unreachable.
+        Raises ValueError for fields that do not fit, also for neither goal nor plan; redis-py's
+        errors when Redis is unreachable.
         """
         key = {} if id is None else {"id": id}
         data = {"goal": goal, **fields}
-        task = TaskSubmitted.model_validate({"source": self._source, "data": data, **key})
+        try:
+            task = TaskSubmitted.model_validate({"source": self._source, "data": data, **key})
+        except ValidationError as error:
+            raise ValueError(in_places(error)) from None
         await self._broker.publish(task, stream=stream_of(task, self._partitions))
         return task.chain_id
 
@@ -160,7 +171,7 @@ def facts(
         raise ValueError(
             f"{', '.join(unknown)}: not a public fact; there are {', '.join(sorted(PUBLIC))}"
         )
-    broker = app.broker
+    broker = getattr(app, "broker", None)
     if not isinstance(broker, RedisBroker):
         raise TypeError("facts are read through a RedisBroker: FastStream(RedisBroker(url))")
     topology = Topology(partitions)

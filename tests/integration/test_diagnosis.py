@@ -53,6 +53,9 @@ async def test_a_model_that_answers_and_one_that_is_away(
         assert checks["model"].ok, checks["model"]
     away = (await looked(redis, topology, tmp_path, model=there))["model"]
     assert (away.ok, away.code, away.why) == (False, "HP-302", "it does not answer")
+    named = ModelSettings(base_url="http://ann:hush-hush@127.0.0.1:1/v1", name="m")
+    away = (await looked(redis, topology, tmp_path, model=named))["model"]
+    assert away.what == "m at http://ann:***@127.0.0.1:1/v1"
 
 
 async def test_tools_that_cannot_be_imported_and_a_port_in_use(

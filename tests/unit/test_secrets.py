@@ -167,6 +167,25 @@ def test_of_a_card_and_an_iban_the_end_is_shown() -> None:
     assert starred(both) == {"card": "***"}
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        "4111 1111 1111 1234 cvv 918",
+        "4111111111111234 12/29 9184",
+        "3782 822463 10005 9184",
+        "4111-1111-1111-1234, 918",
+        "PIN 9184",
+        "the card of Ann is 9184",
+        ["4111111111111234", "9184"],
+        9184,
+    ],
+)
+def test_of_a_card_with_something_else_behind_no_end_is_shown(given: Any) -> None:
+    assert starred({"card": given}) == {"card": "***"}
+    assert starred({"card_number": 4111111111111234}) == {"card_number": "***1234"}
+    assert starred({"iban": "DE89 3704 0044 0532 0130 00"}) == {"iban": "***0 00"}
+
+
 def test_what_is_not_given_is_not_starred() -> None:
     empty = {"password": None, "token": "", "pin": False}
     assert starred(empty) == empty

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from haltpoint.contracts.base import JsonObject, Strings, value
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.people.humans import Way
-from haltpoint.runtime.config.faults import in_words_of_json
+from haltpoint.runtime.config.faults import in_places
 from haltpoint_gateway.guard import bounded, calling, check_origin
 from haltpoint_gateway.people.keys import Keyring, digest_of
 from haltpoint_gateway.people.principal import Principal
@@ -101,15 +101,8 @@ def fitted(kind: type[T], given: JsonObject) -> T:
     try:
         return door(kind).validate_python(said)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        fault = f"{place}: {in_words_of_json(first)}"
-        raise Problem(
-            422,
-            "invalid_fields",
-            fault,
-            hint="Go back, change this field, and send the form again.",
-        ) from None
+        hint = "Go back, change this, and send the form again."
+        raise Problem(422, "invalid_fields", in_places(error), hint=hint) from None
 
 
 async def posted(request: Request) -> Typed:

@@ -87,7 +87,8 @@ def objects_in(text: str) -> list[JsonObject]:
     """
     is_row = EVENTS.match(text)
     values: list[Any] = []
-    for document in map(str.strip, _documents(text) if is_row else [text]):
+    documents = list(_documents(text)) if is_row else [text]
+    for document in map(str.strip, documents):
         try:
             value, _ = _BODY.raw_decode(document)
         except (ValueError, RecursionError):

@@ -16,8 +16,7 @@ _LABELS: Final = frozenset({"role", "type", "id", "format", "model", "name"})
 
 def put_together(chunks: Sequence[JsonObject], *, is_done: bool) -> JsonObject:
     """The completion whose chunks these are; `is_done`: the last event of its stream is there.
-    An error behind the first words breaks the reply off; raises LookupError for one before them,
-    and when there is no choice.
+    Raises LookupError when one of them is an error, and when there is no choice.
     """
     message: JsonObject = {"role": "assistant", "content": ""}
     choices: list[JsonObject] = []
@@ -26,14 +25,12 @@ def put_together(chunks: Sequence[JsonObject], *, is_done: bool) -> JsonObject:
     for chunk in chunks:
         used = chunk.get("usage") or used
         choices += chunk.get("choices") or ()
+    if errors_in(chunks) or not choices:
+        raise LookupError
     for choice in choices:
         why = choice.get("finish_reason") or why
         _add(message, choice.get("message") or choice.get("delta") or {})
-    has_begun = any(message[part] for part in message.keys() - {"role"})
-    is_error = bool(errors_in(chunks))
-    if not choices or (is_error and not has_begun):
-        raise LookupError
-    whole = {"message": message, "finish_reason": "error" if is_error else why}
+    whole = {"message": message, "finish_reason": why}
     return {"choices": [whole], "usage": used}
 
 

@@ -32,6 +32,7 @@ from haltpoint_tool_worker.results.reading import (
     UNSURE,
     Cause,
     Reading,
+    a_bug,
     failed,
     malformed,
     of_fault,
@@ -151,6 +152,10 @@ def _classify(error: BaseException, no_effect: tuple[type[BaseException], ...]) 
         readings = [_classify(inner, no_effect) for inner in error.exceptions]
         return max(readings, key=lambda reading: reading.cause or 0)
     if isinstance(error, MalformedResultError):
+        wrong = error.__cause__
+        if isinstance(wrong, ValidationError):  # it was to ask first, and no question came of it
+            words = f"the tool asked no question that can be put: {problems_of(wrong)}"
+            return a_bug(ErrorType.SERVER, words, Cause.NO_EFFECT)
         return malformed(f"the tool returned an invalid result: {_words(error)}")
     reading = _by_kind(error)
     if not isinstance(error, no_effect):

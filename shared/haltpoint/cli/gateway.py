@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from haltpoint.cli.errors import usage
 from haltpoint.cli.shell import Shell
+from haltpoint.runtime.config.addresses import masked
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.key_origin import recall
 
@@ -31,7 +32,11 @@ def address(shell: Shell) -> str:
         running = _read(shell.settings.state_dir / ADDRESS_FILE)
         return running or url_of(gateway.host, gateway.port)
     if not _URL.match(shell.url):
-        why = f"{shell.url!r} is not one" if shell.url else "it is empty; is the variable set?"
+        why = (
+            f"{masked(shell.url)!r} is not one"
+            if shell.url
+            else "it is empty; is the variable set?"
+        )
         fix = "--url http://127.0.0.1:8700, or leave it out"
         raise usage("--url takes the gateway's address", why, fix)
     return shell.url.rstrip("/")
@@ -56,7 +61,7 @@ def _own_key(shell: Shell, where: str) -> str:
     trusted = settings.gateway if is_of_the_folder else outside
     home = recall(settings.state_dir, key) or url_of(trusted.host, trusted.port)
     if _origin(where) != _origin(home):
-        what = f"there is no key for the gateway at {where}"
+        what = f"there is no key for the gateway at {masked(where)}"
         why = f"none was given, and the admin key of this machine is for {home} only"
         raise HaltpointError("HP-051", what, why, fix)
     return key
@@ -79,7 +84,7 @@ def talk(shell: Shell, conversation: "Callable[[Client], Awaitable[T]]") -> T:
             "--key takes a key of the gateway", fault + more, "Give one, or leave --key out"
         )
     if why := unreachable(where):
-        what, fix = f"no gateway answers at {where}", "Start it: haltpoint up"
+        what, fix = f"no gateway answers at {masked(where)}", "Start it: haltpoint up"
         raise HaltpointError("HP-050", what, why, fix)
     secret = shell.key or _own_key(shell, where)
 
@@ -94,7 +99,7 @@ def talk(shell: Shell, conversation: "Callable[[Client], Awaitable[T]]") -> T:
     except GatewayError as error:
         from haltpoint.cli.problems import told
 
-        raise told(error, where) from error
+        raise told(error, masked(where)) from error
 
 
 async def every(read: "Callable[..., Awaitable[Page[T]]]", **query: Any) -> AsyncIterator[T]:

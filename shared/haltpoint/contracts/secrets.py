@@ -47,8 +47,11 @@ _PARTS: Final = ("properties", "$defs")
 """The fields of a JSON Schema whose names are those of its parts."""
 _SOURCES: Final = tuple(SourceKind)
 """A value with one of these as its source says of a parameter where its value comes from."""
-_END: Final = re.compile(r"(?s)\A(?:\*{3}|.{9,})(.{4})\Z")
-"""Of a long value, or of one that has its stars."""
+_END: Final = re.compile(
+    r"\A(?=(?:\*{3}.{4}|(?:\d[ -]?){8,12}\d{4}|[A-Z]{2}\d\d(?: ?[A-Z\d]{4}){2,7} ?[A-Z\d]{0,3})\Z)"
+    r".+(.{4})"
+)
+"""Of a number of a card or an IBAN that nothing follows, or of what has its stars."""
 _TOKEN: Final = re.compile(r"[\w.:~/+-]*")
 """An id, a time, the word of a state: no text in which words are searched for."""
 
@@ -62,12 +65,9 @@ def _hides(name: str, value: Any) -> bool:
     match value:
         case {"source": kind} if kind in _SOURCES:
             return False
-        case str():
-            return True
-        case _ if COUNTED.match(name):
-            return not COUNTS.fullmatch(" ".join(lines_in(value)))
-        case _:
-            return True
+    if isinstance(value, str) or not COUNTED.match(name):
+        return True
+    return not COUNTS.fullmatch(" ".join(lines_in(value)))
 
 
 def typed_in(schema: Any) -> Iterator[str]:
@@ -122,7 +122,8 @@ def _opened(text: bytes, names: Names = ()) -> Any:
     if len(text) < _SMALL or text[:1] not in b"[{":
         return json.decode(text)
     if text.startswith(b"["):
-        return [_opened(bytes(inner), names) for inner in json.decode(text, type=list[Raw])]
+        items = json.decode(text, type=list[Raw])
+        return [_opened(bytes(inner), names) for inner in items]
     fields = json.decode(text, type=dict[str, Raw])
     return {
         name: json.decode(inner)
@@ -162,10 +163,7 @@ def secret_values(value: Any, names: Names = (), typed: Names = ()) -> list[str]
         if stars_for(name, hidden) != hidden:
             found.extend(lines_in(hidden))
 
-    def pass_over(shown: Any, **_: bool) -> Any:
-        return shown
-
-    _Walk(typed, find, pass_over).over(value, names)
+    _Walk(typed, find, lambda shown, **_: shown).over(value, names)
     return found
 
 
@@ -174,7 +172,7 @@ def lines_in(value: Any) -> Iterator[str]:
     if isinstance(value, dict | list | tuple):
         for inner in value.values() if isinstance(value, dict) else value:
             yield from lines_in(inner)
-    elif not isinstance(value, bool | None):
+    elif value is not None and not isinstance(value, bool):
         yield from filter(None, map(str.strip, str(value).splitlines()))
 
 
@@ -231,8 +229,9 @@ class _Walk:
 
 def _is_schema(name: str, inner: Any) -> bool:
     """Whether these are the parts of a JSON Schema, where names have no values."""
-    is_object = name in _PARTS and isinstance(inner, dict)
-    return is_object and all(isinstance(schema, dict) for schema in inner.values())
+    if name not in _PARTS or not isinstance(inner, dict):
+        return False
+    return all(isinstance(schema, dict) for schema in inner.values())
 
 
 def stars_for(name: str, hidden: Any) -> Any:

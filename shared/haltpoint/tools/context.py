@@ -39,7 +39,7 @@ def _checked(kind: type[T], **asked: object) -> T:
         return door(kind).validate_python(asked)
     except ValidationError as error:
         words = "; ".join(problem["msg"] for problem in error.errors(include_input=False))
-        raise MalformedResultError(f"its {kind.__name__.lower()}: {words}") from None
+        raise MalformedResultError(f"its {kind.__name__.lower()}: {words}") from error
 
 
 class Ctx(Generic[Deps]):

@@ -396,7 +396,7 @@ class Story:
     @property
     def reason(self) -> str:
         """The words of a tool's error that made the chain fail."""
-        return self.error.message.split(": ", 2)[-1]
+        return self.error.message.split("): ", 1)[-1]
 
     @property
     def final_answer(self) -> str | None:

@@ -291,7 +291,7 @@ def test_c11_after_an_error_a_step_of_a_plan_fails_with_the_tools_words(in_words
         story.end()
 
     assert (story.status, story.reason) == ("failed", "too many today")
-    assert story.error == ChainError("HP-205", "send: RATE_LIMIT: too many today", "send")
+    assert story.error == ChainError("HP-205", "send (RATE_LIMIT): too many today", "send")
     assert story.told("contract.violated") == []
 
 

@@ -12,6 +12,7 @@ from haltpoint.contracts.advice import BY_TYPE
 from haltpoint.contracts.base import MAX_DEPTH
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.results import ErrorType
+from haltpoint.contracts.secrets import without_secrets
 from haltpoint.contracts.work.plans import OnFailure, Plan, Step
 from haltpoint.contracts.work.tasks import Budget, Task
 from tests.support.builders import (
@@ -33,6 +34,10 @@ CONTACT = {
     "properties": {"to": {"type": "string"}, "text": {"type": "string"}},
     "required": ["to"],
     "additionalProperties": False,
+}
+TYPED = {
+    "type": "object",
+    "properties": {"pin": {"type": "string"}, "key": {"type": "string", "writeOnly": True}},
 }
 FIND = spec("find")
 SEND = writing("send", parameters=CONTACT)
@@ -128,7 +133,7 @@ def test_c11_an_error_fails_the_step_and_the_chain_with_the_tools_own_words() ->
     told.result(failed(ErrorType.NOT_FOUND, words, suggestion="Check the spelling."))
 
     assert told.status == "failed"
-    message = "find: NOT_FOUND: no contact matches 'Zorg'. Check the spelling."
+    message = "find (NOT_FOUND): no contact matches 'Zorg'. Check the spelling."
     assert (told.error, told.final_answer) == (ChainError("HP-204", message, "find"), None)
     assert told.statuses == {"find": "failed", "send": "pending"}
     assert told.final_facts == ["chain.failed"]
@@ -142,6 +147,17 @@ def test_c11_what_the_runtime_suggests_to_a_model_is_not_in_the_users_answer(
     told = story(find_and_send())
     told.result(failed(kind, "it failed", suggestion=BY_TYPE[kind], recoverable=False))
     assert told.reason == "it failed"
+
+
+def test_in_the_error_of_a_chain_stars_take_the_place_of_what_is_secret_in_the_call() -> None:
+    login = spec("reset_password", parameters=TYPED)
+    task = plan(tool_step("s", call("reset_password", pin="one two", key="three.4")))
+    told = submitted(Task(plan=task), login)
+    told.result(failed(ErrorType.SERVER, "neither one two nor three.4"))
+    error = told.error
+    assert error is not None
+    assert error.message == "reset_password (SERVER): neither *** nor ***"
+    assert without_secrets(error.message) == error.message
 
 
 def test_b2_calls_behind_an_error_are_never_executed() -> None:

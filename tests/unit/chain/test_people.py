@@ -146,7 +146,7 @@ def test_none_of_them_is_not_found_with_the_persons_words() -> None:
     told.answer(CLARIFICATION, Choice.NONE, text="I mean my brother")
 
     assert told.reason == "A person was asked and said: I mean my brother"
-    assert told.error.message == "find: NOT_FOUND: A person was asked and said: I mean my brother"
+    assert told.error.message == "find (NOT_FOUND): A person was asked and said: I mean my brother"
     assert told.resolved[0].action.data == '{"said":"I mean my brother"}'
 
 

@@ -75,6 +75,12 @@ def test_the_doctor_looks_at_what_needs_no_server_before_it_says_that_there_is_n
             4,
             "HP-050 no gateway answers at http://127.0.0.1:87000: Port out of range",
         ),
+        (
+            "chain list --url http://ann:hush@127.0.0.1:1 --key k",
+            4,
+            "HP-050 no gateway answers at http://ann:***@127.0.0.1:1: ",
+        ),
+        ("chain list --url ann:hush@127.0.0.1", 2, "***@127.0.0.1' is not one"),
         ("chain list --config /nonexistent", 2, "HP-001"),
         ("chain nonsense", 2, "HP-040 haltpoint chain was not understood: No such command"),
         ("chain list --limit 0", 2, "--limit"),

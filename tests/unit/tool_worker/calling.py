@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from redis.exceptions import OutOfMemoryError
@@ -12,6 +13,7 @@ from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.commands import ToolRequested
 from haltpoint.contracts.results import Confirmation, ErrorInfo
 from haltpoint.contracts.views.chains import ProgressView
+from haltpoint.runtime.observability import logs
 from haltpoint.runtime.observability.telemetry import Tracing
 from haltpoint.runtime.store.receipts import Claimed, ClaimStatus, Finished
 from haltpoint.runtime.streams.topology import EntryRef
@@ -88,7 +90,9 @@ class Call:
 
     async def receipt(self) -> Finished:
         """What is recorded of it."""
+        before = logs.HIDDEN.set(partial(self.pipeline.hidden, self.job))
         finished = await self.pipeline.work(self.job)
+        logs.HIDDEN.reset(before)
         assert finished is not None
         return finished
 

@@ -21,13 +21,14 @@ from pydantic import BaseModel, Field
 from haltpoint.contracts.base import MAX_RESULT
 from haltpoint.contracts.catalogue import Stream
 from haltpoint.contracts.events import ToolCompleted
-from haltpoint.contracts.results import Outcome, ToolResult
+from haltpoint.contracts.results import ErrorType, Outcome, ToolResult
 from haltpoint.runtime.streams import wire
 from haltpoint.runtime.streams.wire import encode, too_deep
 from haltpoint.tools import Ctx, Option, Target, Tool, register
 from haltpoint_tool_worker.results.outcomes import read_result
 from haltpoint_tool_worker.results.reading import Cause, Reading
 from tests.unit.tool_worker import hostile
+from tests.unit.tool_worker.calling import fault_of, receipt_of
 
 
 class Match(BaseModel):
@@ -244,3 +245,13 @@ def test_h3_what_is_nested_too_deep_or_too_long_is_cut_with_a_mark() -> None:
     assert not too_deep(deep.data.encode())
     rows = data_of(read_result(ANYTHING, {"rows": list(range(300_000))}))["rows"]
     assert (len(rows), rows[-1]) == (10_001, "[cut: 290000 more]")
+
+
+async def test_a_question_that_cannot_be_put_comes_before_the_effect() -> None:
+    def pay(ctx: Ctx[None]) -> object:
+        """Pay."""
+        return ctx.confirm("pay", "the bill", "Pay?")  # type: ignore[arg-type]
+
+    fault = fault_of(await receipt_of(register(pay)))
+    assert (fault.error_type, fault.no_effect) == (ErrorType.SERVER, True)
+    assert "the tool asked no question that can be put: target: must be" in fault.message

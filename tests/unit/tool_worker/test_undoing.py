@@ -1,13 +1,17 @@
 """What an undo gets, out of the record of the call that it takes back (CONTRACT E7)."""
 
 import pytest
+from msgspec.structs import replace
+from pydantic import SecretStr
 
-from haltpoint import register
+from haltpoint import Ctx, hook, register
 from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.statuses import ActionStatus
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.results import ErrorType, Metadata, NextAction, Outcome
 from haltpoint.runtime.store.receipts import Finished, ReceiptStore
+from haltpoint.tools.hooks import hook_of
+from haltpoint_tool_worker.registry import Registry
 from tests.support.builders import failed
 from tests.unit.tool_worker.calling import Call, Paper, fault_of
 
@@ -81,3 +85,44 @@ async def test_e7_of_another_tree_of_chains_no_receipt_is_read() -> None:
     others = ("d.s.1", "c.s.2", "c~u-1.s.1")
     assert await store.receipts("c~undo-1.u1.1", others) == {}
     assert asked.ids == ["c.s.2", "c~u-1.s.1"]
+
+
+def keep(secret_key: str, label: SecretStr) -> str:
+    """Keep it."""
+    return f"{secret_key} {label}"
+
+
+def let_go(arguments: JsonObject, result: JsonObject) -> None:
+    """Take it out again."""
+    raise ValueError(f"{arguments['secret_key']} {arguments['label']} {result['api_key']}")
+
+
+async def test_what_a_failing_undo_says_has_no_secret_of_its_deed() -> None:
+    arguments = '{"secret_key":"kept-one","label":"kept-two"}'
+    ran = Outcome(True, NextAction.CONTINUE)
+    done = replace(planted("keep", ran), arguments=arguments, data='{"api_key":"kept-three"}')
+    paper = Paper({"c.s.1": done})
+    tools = (register(keep, undo=let_go),)
+    call = Call(
+        tools, "keep~undo", '{"action_id": "c.s.1"}', paper=paper, action_id="c~undo-1.u1.1"
+    )
+    message = fault_of(await call.receipt()).message
+    assert "ValueError: *** *** ***" in message
+
+
+async def test_what_a_hook_gives_to_a_call_is_hidden_as_well() -> None:
+    @hook.pre(tools="keep")
+    async def other(call: hook.Call, ctx: Ctx[None]) -> hook.Modify:
+        return hook.modify({**call.arguments, "secret_key": "given-by-hook"})
+
+    def told(secret_key: str) -> str:
+        """Keep it."""
+        raise ValueError(secret_key)
+
+    registry = Registry()
+    registry.add(register(told, name="keep"))
+    found = hook_of(other)
+    assert found is not None
+    registry.prepare([found])
+    finished = await Call(registry, "keep", '{"secret_key":"given"}').receipt()
+    assert "ValueError: ***" in fault_of(finished).message

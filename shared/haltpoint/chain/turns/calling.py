@@ -16,7 +16,7 @@ from haltpoint.chain.checks.knowledge import SAID
 from haltpoint.chain.checks.plans import with_effects
 from haltpoint.chain.checks.promises import missing, of_step
 from haltpoint.chain.model.outputs import Record, Resolve, StepEnd, failed, step_failed
-from haltpoint.chain.model.references import write_json
+from haltpoint.chain.model.references import read_json, write_json
 from haltpoint.chain.model.state import NO_STRIKES, Action, Dropped, Failure
 from haltpoint.chain.model.statuses import Code
 from haltpoint.chain.model.work import Work
@@ -30,7 +30,7 @@ from haltpoint.contracts.results import (
     NextAction,
     Outcome,
 )
-from haltpoint.contracts.secrets import starred, typed_in
+from haltpoint.contracts.secrets import secret_values, starred, typed_in, without_secrets
 from haltpoint.contracts.tools import ToolKind
 from haltpoint.contracts.work.plans import ProposedCall
 from haltpoint.contracts.work.routing import ROUTE
@@ -202,7 +202,7 @@ def fail_action(work: Work, action: Action) -> StepEnd | None:
         return end_of_calls(work, index)
     drop_held(work, index, "the call before it failed")
     if work.is_literal:
-        return failed_by_tool(Code.TOOL_FAILED, action)
+        return failed_by_tool(work, Code.TOOL_FAILED, action)
     return None
 
 
@@ -221,14 +221,19 @@ def is_optional(work: Work, action: Action) -> bool:
     return work.is_literal and work.steps[action.step].actions[action.number - 1].optional
 
 
-def failed_by_tool(code: Code, action: Action) -> StepEnd:
-    """The step fails because of a tool's error, by its own message and suggestion."""
+def failed_by_tool(work: Work, code: Code, action: Action) -> StepEnd:
+    """The step fails because of a tool's error, by its own message and suggestion. Where chains are
+    listed nobody knows the secrets of the call, so the stars are put here.
+    """
     fault = action.error
     assert fault is not None  # noqa: S101 - it is why
     words = fault.message
     if fault.suggestion is not None and fault.suggestion not in FOR_MODELS:
         words = f"{words.rstrip('.')}. {fault.suggestion}"
-    message = f"{action.tool}: {fault.error_type.value}: {words}"
+    typed = (*typed_in(work.world.spec(action.tool).parameters),)
+    given = [read_json(action.arguments), read_json(action.ran)]
+    words = without_secrets(words, secret_values(given, typed))
+    message = f"{action.tool} ({fault.error_type.value}): {words}"
     return step_failed(action.step, code, message, fault)
 
 

@@ -142,7 +142,7 @@ def end_by_model(work: Work, index: int, reason: str, outcome: str = IMPOSSIBLE)
         return ask_in_place(work, RequestKind.LEAVE_OUT, action, text)
     write_down(work, given(work, action, {"ended": True}))
     if due and last is not None and not work.is_open:
-        return failed_by_tool(Code.GIVEN_UP, last)
+        return failed_by_tool(work, Code.GIVEN_UP, last)
     return StepEnd(index, skipped=reason if due else None)
 
 

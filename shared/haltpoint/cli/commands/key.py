@@ -73,14 +73,14 @@ def _asked(fields: dict[str, Any]) -> "NewKey":
     from pydantic import ValidationError
 
     from haltpoint.contracts.people.keys import NewKey
-    from haltpoint.runtime.config.faults import in_words
+    from haltpoint.runtime.config.faults import in_places
 
     try:
         return NewKey.model_validate(fields)
     except ValidationError as error:
-        fault = error.errors()[0]
-        why = f"{fault['loc'][0]}: {in_words(fault)}"
-        raise usage("the key cannot be made", why, "haltpoint key create --help") from error
+        raise usage(
+            "the key cannot be made", in_places(error), "haltpoint key create --help"
+        ) from error
 
 
 def _row(key: "KeyView") -> tuple[object, ...]:

@@ -101,9 +101,16 @@ async def _keep_up(
         from haltpoint_tool_worker.registry import registry_of
 
         registry_of(settings, queues)  # a mistake in it is said alone, and at once
-    loop, whole = asyncio.get_running_loop(), asyncio.current_task()
+    loop, whole, told = asyncio.get_running_loop(), asyncio.current_task(), asyncio.Event()
+
+    def stop() -> None:
+        """Also where something on the way drops the cancellation, as Python 3.11 may."""
+        told.set()
+        if whole is not None:
+            whole.cancel()
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, whole.cancel if whole else loop.stop)
+        loop.add_signal_handler(number, stop)
     place = settings.state_dir
     shell.note(f"starting {', '.join(services)} with the state directory {place} ...")
     if settings.redis_url:  # else the embedded server makes it, for its data
@@ -116,8 +123,8 @@ async def _keep_up(
             key = place / KEY_FILE
             shell.note(f"open it in a browser; the admin key is in {key}; Ctrl-C stops")
         try:
-            if reload:
+            if reload and not told.is_set():
                 await reload_tools(system, shell.note)
-            await asyncio.Event().wait()
+            await told.wait()
         finally:
             shell.note("stopping ...")

@@ -19,6 +19,7 @@ from haltpoint.contracts.catalogue import GROUP, Stream
 from haltpoint.contracts.people.phrases import count
 from haltpoint.contracts.policy import PolicyFile
 from haltpoint.contracts.tools import BUILT_IN, ToolSpec
+from haltpoint.runtime.config.addresses import masked
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.faults import nearest
 from haltpoint.runtime.config.policy_file import read
@@ -75,7 +76,7 @@ async def _model(scene: Scene) -> str:
     model = scene.settings.model
     if not model.base_url:
         return f"{NONE} is configured: literal plans need none"
-    what = f"{model.name or 'the model'} at {model.base_url}"
+    what = f"{model.name or 'the model'} at {masked(model.base_url)}"
     url = f"{model.base_url.rstrip('/')}/models"
     headers = {}
     if model.api_key:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, Final
 
+from pydantic import ValidationError
+
 from haltpoint.contracts.doors import door
 from haltpoint.contracts.work.routing import FUNCTION, NAME
 
@@ -94,6 +96,15 @@ def in_words_of_json(fault: Mapping[str, Any], kind: Any = None, path: Place = (
     if kind is not None and fault["type"] == "extra_forbidden":
         words += nearest(path[-1], keys_of(kind))
     return words
+
+
+def in_places(error: ValidationError, *above: str) -> str:
+    """What pydantic says of JSON, each fault with its place below `above`."""
+    lines: list[str] = []
+    for fault in error.errors(include_url=False)[:5]:
+        place = ".".join(map(str, (*above, *fault["loc"])))
+        lines.append(f"{place}: {in_words_of_json(fault)}".removeprefix(": "))
+    return "; ".join(lines)[:1000]
 
 
 def near(name: object, known: Iterable[str], otherwise: str = "") -> str:

@@ -23,7 +23,7 @@ from haltpoint.contracts.doors import door
 from haltpoint.contracts.events import TaskSubmitted
 from haltpoint.contracts.strict_json import StrictJsonError, read_strictly
 from haltpoint.contracts.work.tasks import Task
-from haltpoint.runtime.config.faults import in_words_of_json
+from haltpoint.runtime.config.faults import in_places
 
 DATA: Final = "__data__"
 BODY: Final = "__body__"
@@ -168,21 +168,13 @@ def _second_look(data: bytes, fault: str) -> AnyMessage | Rejected:
             fields["data"] = door(Task).validate_python(fields.get("data"))
         return cast("AnyMessage", msgspec.convert(fields, BY_TYPE[tag].message))
     except ValidationError as error:
-        return Rejected(DeadLetterReason.BAD_FIELDS, _faults(error))
+        return Rejected(DeadLetterReason.BAD_FIELDS, in_places(error, "data"))
     except msgspec.ValidationError:
         return Rejected(DeadLetterReason.BAD_FIELDS, fault[:1000])
 
 
 def _bad_json(error: ValueError) -> Rejected:
     return Rejected(DeadLetterReason.BAD_JSON, str(error)[:1000])
-
-
-def _faults(error: ValidationError) -> str:
-    lines: list[str] = []
-    for fault in error.errors(include_url=False, include_input=False)[:5]:
-        place = ".".join(map(str, ("data", *fault["loc"])))
-        lines.append(f"{place}: {in_words_of_json(fault)}")
-    return "; ".join(lines)[:1000]
 
 
 _MAGIC: Final = b"\x89BIN\r\n\x1a\n"
