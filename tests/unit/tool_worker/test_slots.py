@@ -65,6 +65,20 @@ async def test_a_reader_that_finds_more_gets_its_part_of_all_slots() -> None:
     assert await second == 4, "there is no more"
 
 
+async def test_calls_that_come_one_by_one_get_all_slots() -> None:
+    slots = Slots(16, 1)
+    promised = slots.share
+    for _ in range(15):
+        slots.hold(1, promised=promised)
+        promised = await asyncio.wait_for(slots.promise(), 1)
+    slots.hold(1, promised=promised)
+    reader = asyncio.create_task(slots.promise())
+    await asyncio.sleep(0.02)
+    assert not reader.done()
+    slots.end()
+    assert await reader == 1
+
+
 async def test_a_closed_one_sends_everybody_away() -> None:
     slots = Slots(1, 1)
     slots.hold(2, promised=1)
