@@ -1,6 +1,9 @@
 """How a service ends: exit code 2 where to start it again would not help, 1 where it may."""
 
 import asyncio
+import os
+import signal
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -26,5 +29,26 @@ def test_a_policy_file_that_cannot_be_used_ends_a_service_for_good(tmp_path: Pat
 def test_a_service_ends_for_good_where_what_it_was_told_is_wrong(code: str, ends: int) -> None:
     async def run(settings: Settings) -> None:
         raise HaltpointError(code, "it cannot go on", "of the reason", "Do something")
+
+    assert asyncio.run(process._guarded(run, Settings())) == ends
+
+
+@pytest.mark.parametrize(
+    ("signals", "ends"),
+    [
+        ((signal.SIGTERM, signal.SIGTERM), 0),
+        ((signal.SIGINT, signal.SIGTERM), 0),
+        ((signal.SIGTERM, signal.SIGINT), 130),
+    ],
+)
+def test_only_ctrl_c_cuts_a_drain_off(signals: tuple[signal.Signals, ...], ends: int) -> None:
+    first, second = signals
+
+    async def run(_: Settings) -> None:
+        with suppress(asyncio.CancelledError):
+            os.kill(os.getpid(), first)
+            await asyncio.sleep(10)
+        os.kill(os.getpid(), second)
+        await asyncio.sleep(0.2)
 
     assert asyncio.run(process._guarded(run, Settings())) == ends

@@ -91,17 +91,17 @@ async def _keep_up(
 ) -> None:
     """This process keeps the services alive until Ctrl-C or SIGTERM."""
     import asyncio
-    import signal
 
     from haltpoint.cli.gateway import KEY_FILE
     from haltpoint.cli.local.reloading import reload_tools
     from haltpoint.cli.local.system import local_system
+    from haltpoint.runtime.service.process import on_signals
 
     if Service.TOOL_WORKER in services:
         from haltpoint_tool_worker.registry import registry_of
 
         registry_of(settings, queues)  # a mistake in it is said alone, and at once
-    loop, whole, told = asyncio.get_running_loop(), asyncio.current_task(), asyncio.Event()
+    whole, told = asyncio.current_task(), asyncio.Event()
 
     def stop() -> None:
         """Also where something on the way drops the cancellation, as Python 3.11 may."""
@@ -109,8 +109,7 @@ async def _keep_up(
         if whole is not None:
             whole.cancel()
 
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop)
+    on_signals(stop)
     place = settings.state_dir
     shell.note(f"starting {', '.join(services)} with the state directory {place} ...")
     if settings.redis_url:  # else the embedded server makes it, for its data

@@ -43,7 +43,7 @@ def main(name: Party, run: Callable[[Settings], Awaitable[None]], settings: Sett
     """Run a service as this process.
 
     Exit code: 0 stopped, 1 could not continue, 2 cannot start with its settings, 3 ended by
-    `leave`, 130 stopped again while it drained; SIGVTALRM ends it when native code holds it.
+    `leave`, 130 interrupted while it drained; SIGVTALRM ends it when native code holds it.
     """
     logs.configure(settings.log, service=name.value)
     end_when_held(HELD)
@@ -80,6 +80,21 @@ def leave(error: HaltpointError) -> NoReturn:
     os._exit(BLOCKED)
 
 
+def on_signals(stop: Callable[[], object]) -> None:
+    """Call `stop` at the first SIGTERM or SIGINT. What then takes its time to end is hurried by
+    Ctrl-C alone: a SIGTERM more, of a keeper or a second drain, would cut off running calls.
+    """
+    loop = asyncio.get_running_loop()
+
+    def begin() -> None:
+        loop.add_signal_handler(signal.SIGTERM, lambda: None)
+        loop.add_signal_handler(signal.SIGINT, stop)
+        stop()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, begin)
+
+
 async def _guarded(run: Callable[[Settings], Awaitable[None]], settings: Settings) -> int:
     task = asyncio.ensure_future(run(settings))
     asked = 0
@@ -89,8 +104,7 @@ async def _guarded(run: Callable[[Settings], Awaitable[None]], settings: Setting
         asked += 1
         task.cancel()
 
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop)
+    on_signals(stop)
     try:
         await task
     except asyncio.CancelledError:
