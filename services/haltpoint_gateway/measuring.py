@@ -104,7 +104,11 @@ class Measures:
         pipeline: Any = self.redis.pipeline(transaction=False)
         for key in self.topology.keys("dead"):
             pipeline.xlen(key)
-        found.dead_letters.add_metric([], sum(await pipeline.execute()))
+        for key in self.topology.keys("lost"):
+            pipeline.exists(key)
+        counts = await pipeline.execute()
+        found.dead_letters.add_metric([], sum(counts[: self.topology.partitions]))
+        found.losses.add_metric([], sum(counts[self.topology.partitions :]))
 
     async def _look_at_questions(self, found: Deployment) -> None:
         pipeline: Any = self.redis.pipeline(transaction=False)

@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import Final
 
 _PATIENCE: Final = 0.005
-"""Seconds that a reader waits for all that it wishes, as long as calls end that fast."""
+"""Seconds that a reader waits for a whole share, as long as calls end that fast."""
 
 
 class Slots:

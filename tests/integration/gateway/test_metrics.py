@@ -39,6 +39,7 @@ async def test_what_waits_is_counted_by_stream_and_the_oldest_is_known(system: S
         await system.redis.xadd(key, {"x": "y"}, id=f"{now - age}-0")
     await system.redis.xreadgroup(GROUP[Stream.PLANS].value, "me", {key: ">"}, count=1)
     await system.redis.xadd(system.topology.key(0, "dead"), {"x": "y"})
+    await system.gateway.recovery.lose_group(1, "events")
 
     seen = await read(system)
     assert seen["backlog", "", "waiting", "plans"] == 1
@@ -47,6 +48,7 @@ async def test_what_waits_is_counted_by_stream_and_the_oldest_is_known(system: S
     assert seen["backlog", "default", "waiting", "tools"] == 0
     assert seen["oldest_pending_seconds", "default", "tools"] == 0
     assert seen["dead_letters",] == 1
+    assert seen["losses",] == 1
 
 
 async def test_open_questions_are_counted_until_they_are_answered(system: System) -> None:

@@ -139,6 +139,9 @@ class Deployment:
         self.dead_letters = GaugeMetricFamily(
             "haltpoint_dead_letters", "Messages that could not be processed and are kept"
         )
+        self.losses = GaugeMetricFamily(
+            "haltpoint_losses", "Partitions that lost writes, until a person accepts it"
+        )
 
     def collect(self) -> Iterator[Metric]:
         """All families, as a registry of prometheus-client asks for them."""
