@@ -109,6 +109,15 @@ def test_every_bad_value_is_told_with_name_origin_and_what_is_allowed(
     assert "hunter2" not in text
 
 
+@pytest.mark.parametrize("number", ["1e999", "inf", "nan", "9" * 400, "9" * 5000])
+@pytest.mark.parametrize("name", ["lease", "limits.facts_age", "limits.retention", "slots"])
+def test_a_number_is_one_that_servers_timers_and_dates_can_take(name: str, number: str) -> None:
+    section, _, key = name.rpartition(".")
+    given = {section: {key: number}} if section else {key: number}
+    with pytest.raises(SettingsError, match=name):
+        settings_sources.load_given(**given)
+
+
 def test_a_heartbeat_must_fit_into_its_lease() -> None:
     with pytest.raises(
         SettingsError, match=r"heartbeat \(3 s\) must be at most half of lease \(2 s\)"

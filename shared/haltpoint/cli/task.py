@@ -26,9 +26,12 @@ def texts_of(pairs: Iterable[str], what: str, fix: str) -> dict[str, str]:
     texts: dict[str, str] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
+        name = name.strip()
         if not (equals and name):
             raise usage(f"{pair!r} is not {what}", "it is written NAME=VALUE", fix)
-        texts[name.strip()] = value
+        if name in texts:
+            raise usage(f"{name} is given twice", "only one value can count", fix)
+        texts[name] = value
     return texts
 
 

@@ -61,6 +61,8 @@ def test_the_doctor_looks_at_what_needs_no_server_before_it_says_that_there_is_n
         ("run x --context {", 2, "takes JSON: '{': it is not JSON: see line 1, column 2"),
         ("run x --context @/nonexistent", 2, "HP-041"),
         ("run x --budget 5", 2, "--budget turns=20,actions=10"),
+        ("run x --budget turns=3,turns=4", 2, "turns is given twice"),
+        ("tool call x a=1 a=2 --url http://127.0.0.1:1 --key k", 2, "a is given twice"),
         ("run x --deadline soon", 2, "HP-040 --deadline takes a length of time or a time"),
         ("run x --deadline 2020-01-01", 2, "HP-040 --deadline must be later than now"),
         ("run x --max-turns 0", 2, "--max-turns: must be at least 1"),

@@ -24,7 +24,7 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
-from haltpoint.contracts.written import Seconds, in_seconds
+from haltpoint.contracts import written
 
 PREFIX: Final = "HALTPOINT_"
 """What the names of all our environment variables begin with."""
@@ -44,7 +44,10 @@ def _words(value: object) -> object:
     )
 
 
-Count = Annotated[int, Field(ge=1)]
+_LONGEST: Final = Field(le=10 * 365 * 86400)
+"""Ten years: more is none of the numbers that servers, timers and dates can all take."""
+Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
+Seconds = Annotated[written.Seconds, _LONGEST]
 _File = Annotated[Path, AfterValidator(Path.expanduser)]
 _Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)]
 _Origins = Annotated[
@@ -161,9 +164,11 @@ class LimitSettings(_Section):
     """How long an approval holds."""
     chain_deadline: Seconds = 7 * 86400.0
     """How long a chain may take."""
-    retention: Annotated[Seconds, Field(le=10 * 365 * 86400)] = 7 * 86400.0
-    """How long ended chains are kept: ten years at most."""
-    facts_age: Annotated[float, BeforeValidator(in_seconds), Field(ge=0)] = Field(default=86400.0)
+    retention: Seconds = 7 * 86400.0
+    """How long ended chains are kept."""
+    facts_age: Annotated[float, BeforeValidator(written.in_seconds), Field(ge=0), _LONGEST] = (
+        86400.0
+    )
     """How long public facts are kept for FastStream services; 0: none are written."""
     backlog_limit: Count = 10_000
     """How many messages may wait in a partition; above that, tasks get 429."""
