@@ -2,16 +2,17 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager, closing
+from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
 from typing import Final
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
+from starlette.responses import Response
 
 from haltpoint.contracts.base import MAX_BODY
 from haltpoint.runtime.config.settings import GatewaySettings, Settings
-from haltpoint.runtime.service import door
+from haltpoint.runtime.service import address, door
 from haltpoint.runtime.service.http import HttpServer, health_app
 from tests.integration.gateway.conftest import ADMIN, System
 from tests.support import PATIENCE
@@ -85,14 +86,26 @@ REQUESTS: Final = {
     "NUL": (post(LENGTH, "X: a\0b"), 400),
     "two hosts": (post(LENGTH, "Host: localhost"), 400),
     "announced too large": (post(f"Content-Length: {MAX_BODY + 1}"), 413),
+    "chunks of HTTP/1.0": (
+        post("Transfer-Encoding: chunked", body=CHUNKS).replace(b"HTTP/1.1", b"HTTP/1.0"),
+        400,
+    ),
+    "headers behind the body": (
+        post("Transfer-Encoding: chunked", body=f"{CHUNKS[:-2]}X: a\n\n"),
+        400,
+    ),
+    "an upgrade": (post(LENGTH, "Connection: upgrade", "Upgrade: websocket"), 202),
     "long head": (post(LENGTH, f"X: {'a' * 20_000}"), 400),
 }
 
 
-async def test_a_request_has_one_meaning_or_is_refused(url: str) -> None:
+async def test_a_request_has_one_meaning_or_is_refused(
+    url: str, caplog: pytest.LogCaptureFixture
+) -> None:
     for name, (data, status) in REQUESTS.items():
         answer = await sent(url, data)
         assert statuses(answer) == [status], (name, answer)
+    assert "pip install" not in caplog.text
 
 
 async def test_what_follows_a_request_on_its_connection_is_looked_at_too(url: str) -> None:
@@ -220,6 +233,26 @@ async def test_a_connection_that_says_nothing_is_ended(
 ) -> None:
     monkeypatch.setattr(door, "PATIENCE", 0.5)
     assert statuses(await sent(url, b"")) == [408]
+
+
+@pytest.mark.parametrize("pause", [0, 2], ids=["slow", "never"])
+async def test_an_answer_that_is_not_read_is_not_kept(
+    pause: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(address, "UNREAD", 500)
+    http = HttpServer(Response(b"x" * (24 << 20)), "127.0.0.1", 0)
+    await http.start()
+    ask = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    read = 0
+    async with connected(http.url) as (reader, writer):
+        writer.write(ask)
+        await asyncio.sleep(pause)
+        with suppress(ConnectionError):
+            while piece := await reader.read(1 << 20):
+                read += len(piece)
+                await asyncio.sleep(len(piece) / (24 << 20))  # a second in all
+    await http.stop()
+    assert (read > 24 << 20) == (pause == 0)
 
 
 @pytest.mark.parametrize(("most", "of_one"), [(12, 6)])

@@ -9,6 +9,9 @@ from haltpoint.runtime.service import embedded
 
 PORT_SETTING: Final = "HALTPOINT_GATEWAY__PORT (for /readyz: HALTPOINT_HEALTH_PORT)"
 
+UNREAD: Final = 20_000
+"""Milliseconds that an answer waits to be read on; then its connection ends."""
+
 
 def redis_url(settings: Settings) -> str:
     """The server's address: the configured one, else that of the live embedded server
@@ -37,6 +40,8 @@ def listen(
     listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if hasattr(socket, "TCP_USER_TIMEOUT"):  # for its connections too; macOS has it not
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNREAD)
         listener.bind((host, port))
         listener.listen(backlog)
     except OSError as error:

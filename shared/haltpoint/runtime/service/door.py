@@ -26,10 +26,16 @@ _HEAD: Final = 16 * 1024
 
 _LENGTH: Final = rb"\n(?:content-length|transfer-encoding):"
 _READ_TWO_WAYS: Final = re.compile(
-    rb"(?<!\r)\n|\n[ \t]|\ncontent-length:[^\n]*,|" + _LENGTH + b".*" + _LENGTH,
+    rb"(?<!\r)\n|\n[ \t]|\ncontent-length:[^\n]*,|"
+    + _LENGTH
+    + b".*"
+    + _LENGTH
+    + rb"|HTTP/1\.0\r\n.*\ntransfer-encoding:",
     re.IGNORECASE | re.DOTALL,
 )
-"""A bare line feed, a folded line, two lengths: a proxy in front may read another request."""
+"""A bare line feed, a folded line, two lengths, a form of body that HTTP/1.0 does not have: a proxy
+in front may read another request.
+"""
 
 _UNLISTED: Final = re.compile(
     r"(?:\[[\da-f:.]+(?:%[\w.-]+)?\]|[\d.]+|([\w-]+\.)*localhost\.?)(?::\d*)?", re.IGNORECASE
@@ -69,6 +75,9 @@ class Door(H11Protocol):
         super().connection_lost(exc)
         self._await_nothing()
 
+    def _should_upgrade(self) -> bool:
+        return False
+
     def _await_request(self) -> None:
         if self._late is None:
             late = HTTPStatus.REQUEST_TIMEOUT
@@ -96,7 +105,10 @@ class _OneMeaning(h11.Connection):
             head, end, _ = self.trailing_data[0].partition(b"\r\n\r\n")
             if len(head) > _HEAD or _READ_TWO_WAYS.search(head + end):
                 raise h11.RemoteProtocolError("a head that is too long, or has two meanings")
-        return super().next_event()
+        event = super().next_event()
+        if isinstance(event, h11.EndOfMessage) and event.headers:
+            raise h11.RemoteProtocolError("headers behind the body")
+        return event
 
 
 def for_own_names(app: ASGIApp, names: Collection[str]) -> ASGIApp:
