@@ -23,7 +23,6 @@ from haltpoint.chain.checks.plans import (
     without_confirmed,
 )
 from haltpoint.chain.model.schemas import argument_faults, read_arguments, text_of
-from haltpoint.chain.model.state import is_submitters
 from haltpoint.chain.model.work import Work
 from haltpoint.contracts.base import MAX_ARGUMENTS, Strings
 from haltpoint.contracts.reasons import Grant, Reason
@@ -66,10 +65,12 @@ def proposed(work: Work, index: int, call: ProposedCall) -> CheckedCall:
 def judge(call: CheckedCall) -> Verdict:
     """The verdict on a call."""
     rows = BY_MODE[call.mode]
+    is_granted = False
     if call.work.is_literal:
-        rows = LITERAL if is_submitters(call.work) else OF_SKILLS[call.mode]
-    to_tool = Grant(call.spec.name)
-    is_granted = to_tool in call.work.people.granted or ledger.is_allowed(call)
+        rows = OF_SKILLS[call.mode] if call.work.task.handed.ledger else LITERAL
+    else:
+        to_tool = Grant(call.spec.name)
+        is_granted = to_tool in call.work.people.granted or ledger.is_allowed(call)
     reasons: list[Reason] = []
     for row in rows:
         is_asked = row.tools(call.spec) and not (row.until_granted and is_granted)

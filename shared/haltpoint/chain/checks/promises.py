@@ -69,6 +69,8 @@ def of_no_step(work: Work, but: int | None = None) -> list[Bound]:
     tool by itself.
     """
     bounds = work.bounds or NO_BOUNDS
+    if not bounds.required_tools:
+        return []
     steps = [step.promised_tools for index, step in enumerate(work.steps) if index != but]
     left_out = [entry.tools for entry in work.left_out]
     settled = succeeded(work).union(*steps, *left_out)
