@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from haltpoint.cli.errors import usage
 from haltpoint.cli.shell import Shell
-from haltpoint.runtime.config.addresses import masked
+from haltpoint.runtime.config.addresses import masked, url_of
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.key_origin import recall
 
@@ -126,12 +126,6 @@ def unreachable(where: str) -> str:
     except (OSError, ValueError) as error:
         return (isinstance(error, OSError) and error.strerror) or str(error)
     return ""
-
-
-def url_of(host: str, port: int) -> str:
-    """Where a gateway at this host and port is reached."""
-    name = f"[{host}]" if ":" in host else host
-    return f"http://{name}:{port}"
 
 
 def _origin(where: str) -> tuple[str, str | None, int]:

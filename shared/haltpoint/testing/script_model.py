@@ -61,7 +61,7 @@ class ScriptedModel:
             response = await self._serve(f"{scope['method']} {scope['path']}", request)
             await response(scope, receive, send)
 
-        self._http = HttpServer(app, host, port, chosen_by="--port")
+        self._http = HttpServer(app, host, port)
 
     @property
     def base_url(self) -> str:

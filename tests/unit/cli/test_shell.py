@@ -202,13 +202,13 @@ def test_every_verb_takes_the_common_options() -> None:
     assert seen == [(Shell(True, True, "redis://r", Path("c"), "u", "k"), "w")]
 
 
-def test_a_port_in_use_is_told_with_the_option_of_this_verb() -> None:
+def test_a_port_in_use_is_told_with_what_chooses_another() -> None:
     with Listener() as other:
         words = ["script-model", "contacts_good", "--port", other.url.rpartition(":")[2]]
         done = CliRunner().invoke(app, words)
     assert done.exit_code == Exit.FAILED
     assert "HP-003" in done.stderr
-    assert "or set --port" in done.stderr
+    assert "of a scripted model --port" in done.stderr
 
 
 def test_commands_take_the_address_and_the_key_of_a_gateway_from_the_environment() -> None:

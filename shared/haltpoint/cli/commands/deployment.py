@@ -110,7 +110,7 @@ async def _examine(shell: Shell) -> "list[Check]":
         url = redis_url(shell.settings)
         checks = await preflight.examine(redis, shell.settings, topology, url)
         checks.append(await preflight.writes(redis, topology))
-        checks += await history(Recovery(calls, topology))
+        checks.append(await preflight.tried("history", "", history(Recovery(calls, topology))))
         services = await alive(redis, topology)
         checks += await look_around(Scene(shell.settings, topology, redis, tools, services))
         for waiting in await unserved(redis, topology, tools.values()):

@@ -25,7 +25,7 @@ from haltpoint.runtime.config.faults import nearest
 from haltpoint.runtime.config.policy_file import read
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.service.address import listen
-from haltpoint.runtime.service.preflight import Check, failed
+from haltpoint.runtime.service.preflight import Check, tried
 from haltpoint.runtime.store.recovery import Recovery, went_backwards
 from haltpoint.runtime.streams.topology import Topology
 
@@ -49,25 +49,17 @@ class Scene:
     alive: Sequence[JsonObject] = ()
 
 
-async def history(recovery: Recovery) -> list[Check]:
-    """Whether the server has lost writes, and no person has accepted that yet (R10)."""
-    losses = await recovery.losses()
-    if not losses:
-        return [Check("history", "", ok=True, what="no lost writes are known")]
-    return [failed("history", went_backwards(loss.partition)) for loss in losses]
+async def history(recovery: Recovery) -> str:
+    """That the server has lost no writes, or a person has accepted it (R10). Raises HP-023."""
+    for loss in await recovery.losses():
+        raise went_backwards(loss.partition)
+    return "no lost writes are known"
 
 
 async def look_around(scene: Scene) -> list[Check]:
     """All looks; without a server those that need none."""
-    checks = []
-    for name, look in _LOOKS.items():
-        if scene.redis is None and name in _OF_SERVER:
-            continue
-        try:
-            checks.append(Check(name, "", ok=True, what=await look(scene)))
-        except HaltpointError as error:
-            checks.append(failed(name, error))
-    return checks
+    names = [name for name in _LOOKS if scene.redis is not None or name not in _OF_SERVER]
+    return [await tried(name, "", _LOOKS[name](scene)) for name in names]
 
 
 async def _model(scene: Scene) -> str:

@@ -5,7 +5,6 @@ for tests.
 import asyncio
 import itertools
 import os
-import socket
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -16,12 +15,13 @@ from typing import Final
 
 from redis.asyncio import Redis
 
-from haltpoint.cli.gateway import ADDRESS_FILE, url_of
+from haltpoint.cli.gateway import ADDRESS_FILE
 from haltpoint.cli.local.keeper import Child, Keeper, Say
 from haltpoint.cli.local.kept_server import kept
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.catalogue import Party
 from haltpoint.runtime.config import agents_file
+from haltpoint.runtime.config.addresses import url_of
 from haltpoint.runtime.config.errors import HOPELESS, HaltpointError
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.service.address import listen, redis_url
@@ -175,7 +175,5 @@ def serve(
 
 def free_port(host: str = "127.0.0.1") -> int:
     """A port that is free now."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family) as probe:
-        probe.bind((host, 0))
+    with listen(host, 0) as probe:
         return int(probe.getsockname()[1])

@@ -41,6 +41,12 @@ def _masked_option(option: re.Match[str]) -> str:
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
+def url_of(host: str, port: int) -> str:
+    """Where a server at this host and port is reached."""
+    name = f"[{host}]" if ":" in host else host
+    return f"http://{name}:{port}"
+
+
 def is_this_machine(host: str) -> bool:
     """Whether the host of a URL is loopback, by its name or its address."""
     name = host.rstrip(".").lower()

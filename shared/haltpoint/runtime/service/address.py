@@ -7,8 +7,6 @@ from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.service import embedded
 
-PORT_SETTING: Final = "HALTPOINT_GATEWAY__PORT (for /readyz: HALTPOINT_HEALTH_PORT)"
-
 UNREAD: Final = 20_000
 """Milliseconds that an answer waits to be read on; then its connection ends."""
 
@@ -30,23 +28,21 @@ def redis_url(settings: Settings) -> str:
     return url
 
 
-def listen(
-    host: str, port: int, backlog: int = 1, *, chosen_by: str = PORT_SETTING
-) -> socket.socket:
-    """A socket that listens there. Raises HaltpointError HP-003 when the address cannot be used.
-
-    `chosen_by`: the setting or option with which another port is chosen.
-    """
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens there. Raises HaltpointError HP-003 when the address cannot be used."""
     listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if hasattr(socket, "TCP_USER_TIMEOUT"):  # for its connections too; macOS has it not
             listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNREAD)
         listener.bind((host, port))
-        listener.listen(backlog)
+        listener.listen()
     except OSError as error:
         listener.close()
         why = error.strerror or str(error)
-        fix = f"Use what runs there if it is yours; else stop it, or set {chosen_by}"
+        fix = (
+            "Use what runs there if it is yours; else stop it, or choose another port: "
+            "HALTPOINT_GATEWAY__PORT, for /readyz HALTPOINT_HEALTH_PORT, of a scripted model --port"
+        )
         raise HaltpointError("HP-003", f"{host}:{port} cannot be used", why, fix) from error
     return listener

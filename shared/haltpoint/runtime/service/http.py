@@ -11,8 +11,9 @@ import uvicorn
 from faststream.asgi import AsgiFastStream, AsgiResponse, get
 from prometheus_client import make_asgi_app
 
+from haltpoint.runtime.config.addresses import url_of
 from haltpoint.runtime.observability import metrics
-from haltpoint.runtime.service.address import PORT_SETTING, listen
+from haltpoint.runtime.service.address import listen
 from haltpoint.runtime.service.door import Door, for_own_names
 from haltpoint.runtime.streams import refused
 
@@ -23,8 +24,7 @@ _OPEN_CONNECTIONS_MAY_TAKE: Final = 5
 class HttpServer:
     """An ASGI application on a port. Port 0 takes a free one; `port` is the real one after `start`.
 
-    `names` are those under which others reach it. `chosen_by` names the setting or option of the
-    port.
+    `names` are those under which others reach it.
     """
 
     def __init__(
@@ -34,11 +34,9 @@ class HttpServer:
         port: int,
         *,
         names: Collection[str] = (),
-        chosen_by: str = PORT_SETTING,
     ) -> None:
         self.host = host
         self.port = port
-        self._chosen_by = chosen_by
         self._server = _Server(
             uvicorn.Config(
                 for_own_names(app, names),
@@ -57,16 +55,13 @@ class HttpServer:
     @property
     def url(self) -> str:
         """Its address for programs on this machine."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http://{host}:{self.port}"
+        return url_of(self.host, self.port)
 
     async def start(self) -> None:
         """Listen. Raises HaltpointError HP-003 when the address cannot be used."""
         # From here on no client is refused: a connection before uvicorn is ready waits in the
         # queue.
-        listener = listen(
-            self.host, self.port, self._server.config.backlog, chosen_by=self._chosen_by
-        )
+        listener = listen(self.host, self.port)
         self.port = int(listener.getsockname()[1])
         self._task = asyncio.create_task(self._server.serve([listener]), name=f"http {self.port}")
 

@@ -50,8 +50,8 @@ async def examine(
     looks, test_clock, functions, deployment = await asyncio.gather(
         asyncio.gather(*(_look_at(server, settings) for server in await primaries(redis))),
         _test_clock(redis, settings.profile, topology),
-        _vital("functions", "HP-014", library.check(redis)),
-        _vital("deployment", "HP-016", topology.fits(redis)),
+        tried("functions", "HP-014", library.check(redis), vital=True),
+        tried("deployment", "HP-016", topology.fits(redis), vital=True),
     )
     return [
         *(min(alike, key=lambda check: check.ok) for alike in zip(*looks, strict=True)),
@@ -191,12 +191,12 @@ async def _test_clock(redis: Redis, profile: str, topology: Topology) -> Check:
     )
 
 
-async def _vital(check: str, code: str, look: Awaitable[str]) -> Check:
+async def tried(check: str, code: str, look: Awaitable[str], *, vital: bool = False) -> Check:
     """A check that fails with the error that looking raises; else it says what was seen."""
     try:
         return Check(check, code, ok=True, what=await look)
     except HaltpointError as error:
-        return failed(check, error, vital=True)
+        return failed(check, error, vital=vital)
 
 
 def failed(check: str, error: HaltpointError, *, vital: bool = False) -> Check:

@@ -25,6 +25,10 @@ _log = logs.get(__name__)
 
 T = TypeVar("T")
 
+_patiently: Final = stamina.AsyncRetryingCaller(
+    attempts=None, timeout=None, wait_initial=0.05, wait_max=1.0, wait_jitter=0.1
+)
+
 
 async def reach(url: str, ask: Callable[[], Awaitable[T]]) -> T:
     """Ask until the server answers, however long that takes, and from the beginning when it goes
@@ -32,27 +36,20 @@ async def reach(url: str, ask: Callable[[], Awaitable[T]]) -> T:
 
     Raises HaltpointError HP-010 when it refuses us, and what `ask` raises of its own.
     """
-    shown = place_in(url)
     told_at = 0.0
+
+    def is_away(error: Exception) -> bool:
+        nonlocal told_at
+        if not isinstance(error, UNREACHABLE) or refusal(error):
+            return False
+        if time.monotonic() - told_at > 10:
+            _log.warning("waiting for the server", server=place_in(url), reason=str(error))
+            told_at = time.monotonic()
+        return True
+
     try:
-        async for attempt in stamina.retry_context(
-            on=lambda error: isinstance(error, UNREACHABLE) and not refusal(error),
-            attempts=None,
-            timeout=None,
-            wait_initial=0.05,
-            wait_max=1.0,
-            wait_jitter=0.1,
-        ):
-            with attempt:
-                try:
-                    return await ask()
-                except UNREACHABLE as error:
-                    if time.monotonic() - told_at > 10:
-                        _log.warning("waiting for the server", server=shown, reason=str(error))
-                        told_at = time.monotonic()
-                    raise
+        return await _patiently(is_away, ask)
     except RedisError as error:
         if refusal(error):
             raise unusable(error, url) from error
         raise
-    raise AssertionError("it was asked without end")

@@ -206,16 +206,6 @@ def _guides(kind: str, parts: _Parts, port: int) -> Guides:
     return Guides(kind, guides)
 
 
-def _other_database() -> HaltpointError:
-    return HaltpointError(
-        "HP-001",
-        "only database 0 of a server can be used",
-        "its function library counts for the whole server, so deployments in two databases would "
-        "each find the writes of the other lost",
-        "End the address with /0, or leave the database out; give each deployment its own server",
-    )
-
-
 def _pool(url: str, kind: type[AbstractConnection], **more: Any) -> ConnectionPool:
     pool = ConnectionPool.from_url(
         url,
@@ -226,7 +216,13 @@ def _pool(url: str, kind: type[AbstractConnection], **more: Any) -> ConnectionPo
         **more,
     )
     if pool.connection_kwargs.get("db"):
-        raise _other_database()
+        raise HaltpointError(
+            "HP-001",
+            "only database 0 of a server can be used",
+            "its function library counts for the whole server, so deployments in two databases "
+            "would each find the writes of the other lost",
+            "End the address with /0, or leave the database out; give each deployment a server",
+        )
     pool.connection_class = kind  # from_url has chosen redis-py's own
     kind(**pool.connection_kwargs)  # it knows all options
     return pool
