@@ -63,8 +63,6 @@ class Port:
     send: Send
     refused: dict[str, Refused] = field(default_factory=partial(defaultdict, Refused))
     """By model, what its server refuses of a question."""
-    rooms: dict[str, int] = field(default_factory=dict)
-    """By model, the tokens that a prompt may have, once that is learnt."""
     lost: dict[str, int] = field(default_factory=dict)
     """By thought, the tokens of its replies that broke off: they count with the one that does
     not.
@@ -72,7 +70,7 @@ class Port:
 
     def room(self, name: str) -> int:
         """The tokens that a prompt for the model `name` may have."""
-        return self.rooms.get(name) or self._room_in(self.settings.context or _USUAL)
+        return self.refused[name].room or self._room_in(self.settings.context or _USUAL)
 
     def _room_in(self, context: int) -> int:
         return max(context - self.settings.max_tokens, context // 2)
@@ -107,7 +105,7 @@ class Port:
                 _log.warning("asked with a part less", model=name, part=str(left_out[-1]))
             else:
                 refused.learn(left_out)
-                self.rooms[name] = min(room, self.room(name))
+                refused.room = min(room, self.room(name))
                 return with_names_of(prompt, reply)
 
     def _shorter(self, body: JsonObject, room: int, refusal: TooLongError) -> int:
@@ -123,9 +121,7 @@ class Port:
 
     async def _sent(self, body: JsonObject, request: ThoughtRequest) -> Reply:
         left = request.deadline / 1000 - time.time()
-        if left <= 0:
-            raise self.server.error("HP-307", "the deadline has passed", "Give the task more time")
-        seconds = min(self.settings.timeout, left)
+        seconds = max(0, min(self.settings.timeout, left))
         try:
             async with asyncio.timeout(seconds):
                 reply = await self.send(body, request)

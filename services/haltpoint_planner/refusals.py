@@ -25,7 +25,8 @@ _ROW: Final = {
     "temperature": r"(?i)temperature",
     "max_tokens": r"(?i)max_(?:completion_)?tokens",
     "tool_choice": r"(?i)tool.?choice|forces? tool",
-    "messages": r"(?i)'?messages\b.*(?:property|field|extra|unknown|unsupported|unrecognized)",
+    "fields of messages": r"(?i)'?messages\b"
+    r".*(?:property|field|extra|unknown|unsupported|unrecognized)",
     "names of tools": r"(?i)\bnames?\b",
     "stream_options": r"stream_options",
     "stream": r"\bstream(?:ing|ed)?\b",
@@ -71,6 +72,8 @@ class Refused:
     """Left out of each question to this model."""
     tried: Parts = ()
     """Left out of a question that an outage kept from being taken or refused, if there is one."""
+    room: int = 0
+    """Tokens that a prompt may have, once that is learnt."""
 
     def climb(
         self, question: Callable[[Parts], JsonObject], left_out: Parts, parts: Iterable[Part]
@@ -130,7 +133,7 @@ def lacking(body: JsonObject, parts: Sequence[Part]) -> JsonObject:
         body["max_completion_tokens"] = body["max_tokens"]
     if "stream" in names:
         names.add("stream_options")
-    return {name: value for name, value in body.items() if name == "messages" or name not in names}
+    return {name: value for name, value in body.items() if name not in names}
 
 
 def form_of_words(prompt: Prompt) -> JsonObject | None:
@@ -241,8 +244,8 @@ def plain(name: str) -> str:
 
 def _plainly_named(prompt: Prompt) -> Prompt:
     names = _plain_names(prompt)
-    messages = _called(prompt.messages, names)
-    return replace(prompt, messages=tuple(messages), tools=tuple(_called(prompt.tools, names)))
+    messages = tuple(_called(prompt.messages, names))
+    return replace(prompt, messages=messages, tools=tuple(_called(prompt.tools, names)))
 
 
 def with_names_of(prompt: Prompt, reply: Reply) -> Reply:
@@ -270,7 +273,7 @@ def _called(part: Any, names: Mapping[str, str]) -> Any:
 
 
 _CHANGES: Final[dict[str, Callable[[Prompt], Prompt]]] = {
-    "messages": _bare,
+    "fields of messages": _bare,
     "names of tools": _plainly_named,
     _TOOLS: _in_words,
 }

@@ -87,8 +87,7 @@ def objects_in(text: str) -> list[JsonObject]:
     """
     is_row = EVENTS.match(text)
     values: list[Any] = []
-    documents = list(_documents(text)) if is_row else [text]
-    for document in map(str.strip, documents):
+    for document in map(str.strip, _documents(text) if is_row else [text]):
         try:
             value, _ = _BODY.raw_decode(document)
         except (ValueError, RecursionError):

@@ -16,7 +16,8 @@ _LABELS: Final = frozenset({"role", "type", "id", "format", "model", "name"})
 
 def put_together(chunks: Sequence[JsonObject], *, is_done: bool) -> JsonObject:
     """The completion whose chunks these are; `is_done`: the last event of its stream is there.
-    Raises LookupError when one of them is an error, and when there is no choice.
+    An error behind the first words breaks the reply off; raises LookupError for one before them,
+    and when there is no choice.
     """
     message: JsonObject = {"role": "assistant", "content": ""}
     choices: list[JsonObject] = []
@@ -25,12 +26,14 @@ def put_together(chunks: Sequence[JsonObject], *, is_done: bool) -> JsonObject:
     for chunk in chunks:
         used = chunk.get("usage") or used
         choices += chunk.get("choices") or ()
-    if errors_in(chunks) or not choices:
-        raise LookupError
     for choice in choices:
         why = choice.get("finish_reason") or why
         _add(message, choice.get("message") or choice.get("delta") or {})
-    whole = {"message": message, "finish_reason": why}
+    has_begun = any(message[part] for part in message.keys() - {"role"})
+    is_error = bool(errors_in(chunks))
+    if not choices or (is_error and not has_begun):
+        raise LookupError
+    whole = {"message": message, "finish_reason": "error" if is_error else why}
     return {"choices": [whole], "usage": used}
 
 
