@@ -27,7 +27,7 @@ from haltpoint.contracts.work.routing import ROUTE
 from haltpoint.contracts.work.thoughts import Proposal
 from haltpoint_planner.exchange import Finish, NativeCall, Reply
 from haltpoint_planner.parsing.completions import (
-    CUT,
+    PARTIAL,
     Block,
     UnreadableError,
     arguments_in,
@@ -49,11 +49,6 @@ _EMPTY: Final = {
     Finish.FILTER: "it is empty: the provider's content filter stopped it",
 }
 _STOPPED: Final = "it is empty: the provider stopped it, as it does for a call that it cannot read"
-_PARTS: Final = {
-    Finish.LENGTH: CUT,
-    Finish.FILTER: "the provider's content filter stopped it",
-}
-"""Why only a part of a call is there."""
 _SPELLINGS: Final = {
     "tool_name": "tool",
     "name": "tool",
@@ -100,7 +95,7 @@ def draft_proposal(
         faults.append(f"its calls have more than {_MAX_PROPOSAL} bytes together")
         calls, size = [], 0
     content = said.words and shown(said.words, MAX_CONTENT - size)
-    is_done = may_be_silent and reply.finish is Finish.STOP
+    is_done = may_be_silent and reply.finish is not Finish.OTHER
     if not (content or calls or faults or is_done):
         faults.append(_EMPTY.get(reply.finish, _STOPPED))
     return Proposal(content=content, calls=tuple(calls), faults=tuple(faults))
@@ -137,11 +132,11 @@ def _proposed(call: NativeCall, finish: Finish) -> ProposedCall:
     if not 0 < len(tool) <= _TOOL_NAME:
         raise UnreadableError(f"a call names no tool: {tool[:40]!r}")
     try:
-        if finish in _PARTS and call.arguments == "":
-            raise UnreadableError(CUT)
+        if finish in PARTIAL and call.arguments == "":
+            raise UnreadableError
         arguments = arguments_in(call.arguments)
     except UnreadableError as error:
-        why = _PARTS.get(finish, error)
+        why = PARTIAL.get(finish, error)
         raise UnreadableError(f"the arguments of {tool}: {why}") from error
     return ProposedCall(tool=tool, arguments=arguments)
 
@@ -162,7 +157,7 @@ def _said_in(reply: Reply, tools: Mapping[str, ToolSpec], *, due: bool = False) 
     except UnreadableError as error:
         if not due:
             return words
-        fault = CUT if reply.cut else str(error)
+        fault = str(PARTIAL.get(reply.finish, error))
         return replace(words, fault=fault)
     if due:
         return said

@@ -31,7 +31,7 @@ from haltpoint.runtime.streams.delivery import Entry
 from haltpoint.runtime.streams.topology import EntryRef
 from haltpoint.runtime.streams.wire import DeadLetterReason, Rejected, decode
 from haltpoint_planner import routing_function
-from haltpoint_planner.exchange import Prompt, Reply
+from haltpoint_planner.exchange import Finish, Prompt, Reply
 from haltpoint_planner.model import Port
 from haltpoint_planner.models import Models
 from haltpoint_planner.prompting import prompts
@@ -182,7 +182,7 @@ class PlannerHandler:
             notice.cancel()
         if context.is_verbose:
             _log.info("reply", thought=context.request.thought_id, words=words_of(reply))
-        if reply.cut:
+        if reply.finish is Finish.LENGTH:
             limit = port.server.setting("max_tokens")
             _log.warning(f"a reply reached its limit of tokens and is cut off; raise {limit}")
         return replace(reply, usage=priced(reply.usage, self.prices))

@@ -15,7 +15,13 @@ from haltpoint.contracts.base import STEP_ID, JsonObject
 from haltpoint.contracts.work.bounds import Bounds
 from haltpoint.contracts.work.plans import Plan, Step
 from haltpoint_planner.exchange import Reply
-from haltpoint_planner.parsing.completions import CUT, UnreadableError, fields, object_in, words_of
+from haltpoint_planner.parsing.completions import (
+    PARTIAL,
+    UnreadableError,
+    fields,
+    object_in,
+    words_of,
+)
 
 _RESERVED: Final = frozenset({"bounds", "plan", "answer"})
 """The places of the chain's own thoughts."""
@@ -36,7 +42,7 @@ def draft_plan(reply: Reply) -> Plan | str:
     try:
         plan = _plan(_object_in(reply))
     except UnreadableError as error:
-        return CUT if reply.cut else str(error)
+        return str(PARTIAL.get(reply.finish, error))
     size = len(msgspec.json.encode(plan))
     if size > _PLAN_SIZE:
         return "the plan is too long; shorten the descriptions"

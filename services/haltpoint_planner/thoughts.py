@@ -57,9 +57,8 @@ class Drafted:
 def drafted(message: ToPlanner, reply: Reply, context: Context, phrases: Phrases) -> Drafted:
     """What is recorded of a thought of which there is a reply."""
     thought = reply_to(message, reply, context.known, phrases)
-    own = b""
-    if isinstance(thought, ActionProposed):
-        own = kept(reply, thought.data.proposal, context.by, context.last_number, context.known)
+    proposal = thought.data.proposal if isinstance(thought, ActionProposed) else Proposal()
+    own = kept(reply, proposal, context.by, context.last_number, context.known)
     return Drafted(thought, words_of(reply), own)
 
 
@@ -133,23 +132,21 @@ def _proposal(
     own = f"{chain_of(request.thought_id)}.{request.step_id}."
     has_acted = any(name.startswith(own) for name in request.receipts)
     proposal = draft_proposal(reply, tools, due=due, may_be_silent=has_acted and not due)
-    if proposal.calls:
+    if proposal.calls or proposal.faults:
         return proposal
     words = _marked(proposal.content, reply, phrases)
     return replace(proposal, content=words)
 
 
 def _marked(words: str, reply: Reply, phrases: Phrases) -> str:
-    """Words for people; those that the model did not finish say so."""
+    """Words for people; where the model did not finish them, they say so."""
     marks = {
         Finish.LENGTH: phrases.cut_off,
         Finish.FILTER: phrases.filtered,
         Finish.OTHER: phrases.stopped,
     }
     mark = marks.get(reply.finish)
-    if not (words and mark):
-        return words
-    return f"{words} [{mark}]"
+    return f"{words} [{mark}]".lstrip() if mark else words
 
 
 def words_of(reply: Reply) -> str:

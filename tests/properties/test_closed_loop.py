@@ -206,7 +206,7 @@ def test_r11_whatever_a_model_says_planner_and_executor_understand_each_other(re
 
 
 def test_r11_arguments_forty_deep_are_refused_and_park_no_chain() -> None:
-    for text, why in ((deep(40), "nested more"), (deep(40)[:-1], "broken at character")):
+    for text, why in ((deep(40), "nested more"), (deep(40)[:-1], "cut off at character")):
         message = reply_to(
             asked(ThoughtKind.ACT, "c.s1.t1.1"), Reply("", (NativeCall("any", text),)), KNOWN
         )

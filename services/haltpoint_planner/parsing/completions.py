@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from haltpoint.contracts.base import MAX_BODY, MAX_DEPTH, JsonObject
-from haltpoint.contracts.strict_json import DIGITS, StrictJsonError, strict_decoder
+from haltpoint.contracts.strict_json import DIGITS, STRICT, StrictJsonError
 from haltpoint.contracts.work.thoughts import Usage
 from haltpoint_planner.exchange import Finish, Message, NativeCall, Reply
 from haltpoint_planner.parsing.streams import errors_in, put_together
@@ -49,7 +49,14 @@ _ANOTHER: Final = re.compile(r'\{\s*+"')
 _CLOSING: Final = re.compile(r"\A(?:\s*+(?:---JSON_OUTPUT_END---|</tool_call>|```))*+\s*+")
 _THINKING: Final = re.compile(r"\A\s*+<think>.*?(?:</think>|\Z)", re.DOTALL)
 
-CUT: Final = "it is cut off: it reached its limit of tokens"
+_END: Final = re.compile(r'\s*|"(?:[^"\\]|\\.)*\\?|\\?u?[0-9a-fA-F]{0,3}', re.DOTALL)
+"""What is behind an error in a JSON that is cut off: nothing, a text or an escape without end."""
+
+PARTIAL: Final = {
+    Finish.LENGTH: "it is cut off: it reached its limit of tokens",
+    Finish.FILTER: "the provider's content filter stopped it",
+}
+"""Why only a part of a call or plan is there."""
 
 
 # ---- the body of a chat completion
@@ -245,13 +252,14 @@ def fields(value: JsonObject, others: Mapping[str, str]) -> JsonObject:
 def _value_at(text: str, start: int) -> tuple[Any, str]:
     """The JSON value that begins at this place, and the words behind it and its marks."""
     try:
-        value, end = _DECODER.raw_decode(text, start)
+        value, end = STRICT.raw_decode(text, start)
         msgspec.json.encode(value)
         if _levels(value) > MAX_DEPTH:
             raise RecursionError
     except JSONDecodeError as error:
+        how = "cut off" if _END.fullmatch(text, error.pos) else "broken"
         place = error.pos - start + 1
-        raise UnreadableError(f"its JSON is broken at character {place}: {error.msg}") from error
+        raise UnreadableError(f"its JSON is {how} at character {place}: {error.msg}") from error
     except StrictJsonError as fault:
         raise UnreadableError(f"it is not JSON: {fault}") from fault
     except UnicodeEncodeError as error:
@@ -272,6 +280,3 @@ def _levels(value: Any) -> int:
     if not isinstance(value, list):
         return 0
     return 1 + max(map(_levels, value), default=0)
-
-
-_DECODER: Final = strict_decoder(strict=False)

@@ -10,6 +10,7 @@ from typing import Any, Final
 from haltpoint.contracts.base import JsonObject
 
 _NONE: Final = (None, "")
+_PLACES: Final = ("id", "index")
 _LABELS: Final = frozenset({"role", "type", "id", "format", "model", "name"})
 """Fields that some servers repeat in each piece."""
 
@@ -53,7 +54,7 @@ def _add(whole: JsonObject, piece: JsonObject) -> None:
         elif isinstance(before, dict) and isinstance(value, dict):
             _add(before, value)
         elif isinstance(before, str) and isinstance(value, str):
-            is_repeated = name in _LABELS and value == before
+            is_repeated = name == "id" or (name in _LABELS and value == before)
             whole[name] = before + ("" if is_repeated else value)
         else:
             whole[name] = value
@@ -67,28 +68,32 @@ def _blocks(value: Any) -> list[Any]:
 def _with_items(items: list[Any], pieces: list[Any]) -> list[Any]:
     """A list with the next pieces of its items; what continues none is an item of its own."""
     for piece in pieces:
-        item = next((item for item in reversed(items) if _continues(piece, item)), None)
-        if item is not None:
+        begun = [item for item in items if _may_continue(piece, item)]
+        begun.sort(key=lambda item: [piece.get(label) == item.get(label) for label in _PLACES])
+        if begun:
+            item = begun[-1]
             _add(item, piece)
         elif not any(_says_again(piece, item) for item in items):
             items = [*items, piece]
     return items
 
 
-def _continues(piece: Any, item: Any) -> bool:
-    """Whether a piece is one of this item, by its id or else its index. Some servers give all items
-    one index or id, or none: a piece with another type, or one that names a function behind whole
-    arguments, begins another.
+def _may_continue(piece: Any, item: Any) -> bool:
+    """Whether a piece may be one of this item. Some servers give all items one index or id, or
+    none, or each piece another: a piece with another type, or one that names a function behind a
+    whole call, begins another; one that has arguments alone begins none.
     """
     if not (isinstance(piece, dict) and isinstance(item, dict)):
         return False
-    is_named = bool((piece.get("function") or {}).get("name"))
-    places = ("index",) if is_named or not piece.get("id") else ()
-    for name in (*places, "id", "type"):
-        known = item.get(name)
-        if known not in _NONE and piece.get(name) not in (*_NONE, known):
+    function = piece.get("function") or {}
+    name = function.get("name")
+    if function.get("arguments") and not name:
+        return True
+    for label in (*_PLACES, "type"):
+        known = item.get(label)
+        if known not in _NONE and piece.get(label) not in (*_NONE, known):
             return False
-    return not (is_named and _arguments(item) is not None)
+    return not (name and _arguments(item) is not None and item["function"].get("name"))
 
 
 def _says_again(piece: Any, item: Any) -> bool:

@@ -6,7 +6,6 @@ A tool's result is no door, since its effect has happened: there it becomes text
 
 import json
 from collections import Counter
-from functools import partial
 from json import JSONDecoder
 from math import isinf
 from typing import Any, Final
@@ -29,7 +28,7 @@ def read_strictly(text: str | bytes) -> Any:
     """
     whole = text if isinstance(text, str) else text.decode()
     try:
-        return without_halves(_STRICT.decode(whole))
+        return without_halves(STRICT.decode(whole))
     except RecursionError:
         raise StrictJsonError("it has more levels than can be read") from None
 
@@ -57,7 +56,7 @@ def in_texts(text: str) -> str:
     same text when it has no such value.
     """
     try:
-        _STRICT.decode(text)
+        STRICT.decode(text)
     except StrictJsonError:
         return _write(_AS_TEXTS.decode(text))
     return text
@@ -103,14 +102,12 @@ def _digits(text: str) -> int | str:
 
 
 _write: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-strict_decoder: Final = partial(
-    JSONDecoder,
+STRICT: Final = JSONDecoder(
     object_pairs_hook=_once,
     parse_int=_integer,
     parse_float=_number,
     parse_constant=_constant,
 )
-_STRICT: Final = strict_decoder()
 _AS_TEXTS: Final = JSONDecoder(
     object_pairs_hook=_object_or_text, parse_int=_digits, parse_constant=str
 )

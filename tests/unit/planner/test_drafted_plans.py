@@ -136,7 +136,7 @@ def test_c9_a_step_that_is_written_otherwise_is_told_where_and_why(
 
 def test_a_plan_that_ends_too_early_is_refused_and_not_completed_by_guessing() -> None:
     whole = json.dumps({"steps": STEPS})
-    assert "its JSON is broken at character" in refused(whole[:-40])
+    assert "its JSON is cut off at character" in refused(whole[:-40])
     assert "it reached its limit of tokens" in refused(whole[:-1], finish=Finish.LENGTH)
 
 

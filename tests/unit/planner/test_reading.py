@@ -104,7 +104,7 @@ def test_c9_arguments_are_an_object_or_its_json(arguments: object) -> None:
 @pytest.mark.parametrize(
     ("arguments", "fault"),
     [
-        ('{"name": "An', "its JSON is broken at character 10: Unterminated string starting at"),
+        ('{"name": "An', "its JSON is cut off at character 10: Unterminated string starting at"),
         ('{"name": "Anna",}', "its JSON is broken at character 17: Expecting property name"),
         ("{'name': 'Anna'}", "its JSON is broken at character 2"),
         ('{"name": 1}{"name": 2}', "it has two JSON objects where one is read"),
@@ -135,7 +135,7 @@ def test_c9_arguments_that_cannot_be_read_are_told_as_what_they_are(
 @pytest.mark.parametrize(
     ("words", "fault"),
     [
-        ('{"tool": "find", "arguments": {', "its JSON is broken at character 32"),
+        ('{"tool": "find", "arguments": {', "its JSON is cut off at character 32"),
         (f"{OBJECT}\n{OBJECT}", "it has two JSON objects where one is read"),
         (f"[{OBJECT}, {OBJECT}]", "it has two JSON objects where one is read"),
         ('{"tool": "find", "tool": "send", "arguments": {}}', "the key 'tool' twice"),
