@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import httpx
@@ -112,8 +112,8 @@ class ChatCompletions:
                 return PassingError(self.server.error("HP-305", "its reply is not whole"))
             # The status that a server gives an error inside of its reply; 0 where it gives none.
             about = errors[0].get("error", errors[0])
-            code = about.get("code") if isinstance(about, dict) else None
-            status = code if isinstance(code, int) and code in _STATUSES else 0
+            code: Any = about.get("code") if isinstance(about, dict) else None
+            status = code if code in _STATUSES else 0
         after = _retry_after(response.headers, text)
         return self.server.failure(status, body, text, after)
 

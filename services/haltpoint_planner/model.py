@@ -39,8 +39,6 @@ Make = Callable[[int], Prompt]
 SIGNS_OF_A_TOKEN: Final = 4
 """Characters, for estimates."""
 
-_SMALLEST: Final = 1_000
-"""Tokens of a prompt that is not shortened any more."""
 _USUAL: Final = 32_000
 """Tokens of a context of which nothing is known."""
 
@@ -110,12 +108,12 @@ class Port:
 
     def _shorter(self, body: JsonObject, room: int, refusal: TooLongError) -> int:
         """The tokens of a shorter prompt than the one that was made for `room` and refused. Raises
-        the refusal if the prompt cannot become shorter.
+        the refusal if the prompt did not become shorter before.
         """
-        limit = _limit_in(refusal.words, 2 * room)
-        less = tokens_of(body) * 3 // 4
-        shorter = min(less, self._room_in(limit))
-        if not _SMALLEST <= shorter < room:
+        asked = tokens_of(body)
+        limit = _limit_in(refusal.words, asked // 2, 2 * room)
+        shorter = min(asked * 3 // 4, self._room_in(limit))
+        if shorter >= room:
             raise refusal
         return shorter
 
@@ -174,9 +172,10 @@ def _usage(body: JsonObject, reply: Reply, lost: int) -> Usage:
     return Usage(asked + lost, said, body["model"], estimated=estimated)
 
 
-def _limit_in(words: str, other: int) -> int:
-    """The limit that a refusal names: of the numbers in it the one below the largest, which is what
-    was asked for; the other one where it names none.
+def _limit_in(words: str, least: int, other: int) -> int:
+    """The limit that a refusal names: of its numbers the one below the largest, which is what was
+    asked for; the other one where it names none. Those below `least` are codes and the like.
     """
-    numbers = {int(number) for number in re.findall(r"\d{4,7}", words.replace(",", ""))}
+    named = map(int, re.findall(r"\d{4,7}", words.replace(",", "")))
+    numbers = {number for number in named if number >= least}
     return min(sorted(numbers)[-2:], default=other)

@@ -2,7 +2,6 @@
 helps.
 """
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
@@ -16,39 +15,41 @@ from haltpoint.runtime.config.settings import ModelSettings
 _SHOWN: Final = 300
 """Characters of a server's own words in an error."""
 
-_WORDS: Final = ("message", "msg", "detail")
-"""Where they say what is wrong."""
+_WORDS: Final = (
+    *("metadata", "raw"),  # of a provider behind a router
+    *("message", "msg", "detail", "error"),
+    *("code", "param", "loc", "type"),
+)
+"""Where they say what is wrong, the clearest first; notes and warnings stand elsewhere."""
 
-_UNAUTHORIZED: Final = 401
-_FORBIDDEN: Final = 403
-_TOO_LARGE: Final = 413
-_OF_NO_PART: Final = frozenset({*range(300, 400), _FORBIDDEN})
-"""Statuses that say nothing of parts: another address, or a question that may not be asked."""
-_PAYMENT_REQUIRED: Final = 402
-_OF_AN_ACCOUNT: Final = frozenset({400, 403, 429})
-"""Statuses that some providers give where others say that a payment is required."""
 _PASSES: Final = frozenset({0, 408, 409, 425, 429, 498, 500, *range(502, 600)})
 """An error without its own status is not known to last."""
 _SPENT: Final = re.compile(
-    r"(?is)\A(?!.*(?:retry|again|rate.?limit|per.?(?:min|hour|day)))"
+    r"(?is)402|(?:400|403|429) (?!.*(?:retry|again|rate.?limit|per.?(?:min|hour|day)))"
     r".*(?:billing (?:details|hard)|credit balance|available credits|current quota|spending limit"
     r"|insufficient.?(?:quota|balance|fund|credit))"
 )
-"""Words about an account that say nothing of another try."""
-_TOO_LONG: Final = re.compile(
-    r"(?is)context.{0,20}(?:length|size|window|overflow|limit)|must be reduced|reduce the length"
-    r"|maximum number of tokens|(?:request|prompt|input|context).{0,40}too (?:long|large)"
-)
-"""Words about a prompt that is longer than a server takes."""
-_LATER: Final = re.compile(r"(?i)retry|again")
+"""An account that is empty, with words that say nothing of another try."""
 _OF_A_KEY: Final = re.compile(
-    r"(?i)\bkeys?\b|api.?key|token|auth|permission|credential|access denied"
+    r"(?is)401|400 .*api.?key\b"
+    r"|403 (?:\Z|<|.*(?:\bkeys?\b|api.?key|token|auth|permission|credential|denied|forbidden))"
 )
+_TOO_LONG: Final = re.compile(
+    r"(?i)\A413|(?:\A|[.\n])(?![^.\n]*(?:rate.?limit|per (?:min|day)))"
+    r"(?=[^.\n]*(?:prompt|input|message|conversation|history|sequence|query|total|model token)"
+    r"|(?![^.\n]*max_\w*tokens)[^.\n]*context)"
+    r"(?=[^.\n]*(?:length|long|large|size|window|token|limit|overflow))"
+    r"(?=[^.\n]*(?:exceed|maxim|limit|too |than|must be|should be|reduce|overflow|only))"
+)
+"""A prompt that is longer than a server takes: one sentence names it, its measure and a bound."""
+_LATER: Final = re.compile(r"(?i)retry|again")
 _LASTING: Final = re.compile(
-    r"(?i)model.{0,80}(?:not found|does not exist)|(?:no such|unknown|invalid) model"
-    r"|content.?(?:filter|management policy)|flagged"
+    r"(?i)\A(?:3|403)|model.{0,80}(?:not found|does not exist|retired|decommissioned)"
+    r"|(?:no such|unknown|invalid) model|content.?(?:filter|management policy)|flagged"
 )
-"""Words about a model that is not there, or about what the prompt says: no part of it helps."""
+"""Another address, a question that may not be asked, a model that is not there, or words about what
+the prompt says: no part of it helps.
+"""
 
 _ERRORS: Final = {
     "HP-302": ("cannot be reached", "Start it, or correct {base_url}"),
@@ -121,28 +122,24 @@ class Server:
         """What an answer with this status means; 0 where it has none. `body` is the JSON of the
         answer, `text` all of it.
         """
-        errors = list(map(_error_in, body))
+        told = list(filter(None, _words_in(body)))
         page = "with a page of HTML" if text.lstrip().startswith("<") else text
-        words = next(_words_in(errors), "") or page or "without a reason"
+        words = [*told, page or "without a reason"][0]
         why = f"HTTP {status} {words}" if status else words
-        is_spent = status in _OF_AN_ACCOUNT and not after and _SPENT.match(text)
-        if is_spent or status == _PAYMENT_REQUIRED:
+        said = "\n".join(told) or text
+        about = f"{status} {said}"
+        if _SPENT.match(f"{status} {text}") and not after:
             return self.error("HP-304", why, _PAY)
-        is_of_a_key = (
-            not any(errors) or _OF_A_KEY.search(words) or (self._key and self._key in words)
-        )
-        if status == _UNAUTHORIZED or (status == _FORBIDDEN and is_of_a_key):
+        has_key = about.startswith("403") and self._key and self._key in words
+        if has_key or _OF_A_KEY.match(about):
             return self.error("HP-303", why)
-        said = json.dumps(errors) if any(errors) else text
-        is_too_long = status == _TOO_LARGE or _TOO_LONG.search(said)
+        is_too_long = _TOO_LONG.search(about)
         if status in _PASSES and not (is_too_long and not _LATER.search(words)):
             return PassingError(self.error("HP-305", why), after)
         refused = self.error("HP-304", why)
         if is_too_long:
-            return TooLongError(refused, said)
-        if status in _OF_NO_PART or _LASTING.search(said):
-            return refused
-        return RefusedError(refused, said)
+            return TooLongError(refused, text)
+        return refused if _LASTING.search(about) else RefusedError(refused, said)
 
     def setting(self, field: str) -> str:
         """The name of a setting of this model."""
@@ -152,12 +149,8 @@ class Server:
         return f"HALTPOINT_MODEL__{field.upper()}"
 
 
-def _error_in(part: JsonObject) -> Any:
-    """What a part of a body says of its error, without the notes and warnings beside it."""
-    return part.get("error") or {name: part[name] for name in _WORDS if name in part}
-
-
 def _words_in(said: Any) -> Iterator[str]:
+    """What a body says of its error, piece by piece."""
     if isinstance(said, str):
         yield said
     elif isinstance(said, list):
