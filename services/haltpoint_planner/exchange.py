@@ -13,12 +13,15 @@ filled in before a message goes back; so the results behind it name each call.
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.work.thoughts import Usage
 
 Message = JsonObject
 """A message of a conversation, in the form of chat completions."""
+OTHER_FORM: Final = "pydantic_ai"
+"""The field of a message that holds it in the form of a port."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +77,3 @@ class Reply:
     """Why it ends here."""
     message: Message | None = None
     """The provider's own message, to be sent back; None: words and calls are all there is."""
-
-    @property
-    def cut(self) -> bool:
-        """Whether it ran out of tokens."""
-        return self.finish is Finish.LENGTH

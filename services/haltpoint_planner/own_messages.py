@@ -15,16 +15,18 @@ import msgspec
 from haltpoint.contracts.base import Contract, JsonObject
 from haltpoint.contracts.work.thoughts import Proposal
 from haltpoint.runtime.streams.wire import encode
-from haltpoint_planner.exchange import Message, Reply
+from haltpoint_planner.exchange import OTHER_FORM, Message, Reply
 from haltpoint_planner.parsing.completions import words_in
 
+_IN_WORDS: Final = {"role", "content", "tool_calls", OTHER_FORM}
+"""What words alone say of a message."""
 _NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 MOST: Final = 256 * 1024
 """Bytes of a message that is kept."""
 
 
 class Own(Contract):
-    """A message with calls, and when it was said."""
+    """A message with calls, or what another one has beside its words; and when it was said."""
 
     by: str
     """The model that said it."""
@@ -35,22 +37,26 @@ class Own(Contract):
     @property
     def calls(self) -> list[JsonObject]:
         """Its native calls, in order."""
-        return list(self.message["tool_calls"])
+        return list(self.message.get("tool_calls") or ())
 
 
 def kept(reply: Reply, proposal: Proposal, by: str, after: int, known: Container[str]) -> bytes:
-    """The message of a reply as it is stored; nothing where it has no calls, or one that was not
-    read or has a name that no provider takes back, or is too long. `known` are the tools.
+    """The message of a reply as it is stored; only what is beside its words where it has no calls,
+    or one of them was not read or has a name that no provider takes back. Nothing where that is
+    nothing or too long. `known` are the tools.
     """
-    message = reply.message
-    is_read = len(reply.calls) == len(proposal.calls)
-    if message is None or not (reply.calls and is_read):
-        return b""
-    for call in message["tool_calls"]:
+    message = reply.message or {}
+    calls = message.get("tool_calls") or ()
+    is_read = len(calls) == len(proposal.calls)
+    for call in calls if is_read else ():
         name = call["function"]["name"]
-        is_taken = name in known or _NAME.fullmatch(name)
-        if not (is_taken and isinstance(arguments_of(call), dict)):
-            return b""
+        is_read &= name in known or bool(_NAME.fullmatch(name))
+        is_read &= isinstance(arguments_of(call), dict)
+    if not (calls and is_read):
+        beside = message.keys() - _IN_WORDS
+        message = {name: message[name] for name in beside if message[name]}
+    if not message:
+        return b""
     try:
         own = encode(Own(by, after, message))
     except (UnicodeEncodeError, RecursionError, msgspec.MsgspecError):

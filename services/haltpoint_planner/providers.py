@@ -17,7 +17,7 @@ from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.runtime.config.settings import ModelSettings
 from haltpoint_planner.connections import goes_directly, without_proxies
-from haltpoint_planner.exchange import Message, Reply
+from haltpoint_planner.exchange import OTHER_FORM, Message, Reply
 from haltpoint_planner.parsing.completions import reply_of
 from haltpoint_planner.servers import PassingError, Server
 
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model as ProviderModel
     from pydantic_ai.models import ModelRequestParameters
 
-OWN: Final = "pydantic_ai"
-"""The field of a message that holds it in pydantic-ai's form."""
 _SETTINGS: Final = ("temperature", "max_tokens", "tool_choice")
 _KINDS: Final = {"system": "system-prompt", "user": "user-prompt", "tool": "tool-return"}
 """What a message is for pydantic-ai, by its role."""
@@ -151,7 +149,7 @@ def _tool(tool: JsonObject) -> "pydantic_ai.ToolDefinition":
     return ToolDefinition(
         name=function["name"],
         description=function.get("description"),
-        parameters_json_schema=function["parameters"],
+        parameters_json_schema=function.get("parameters", {"type": "object", "properties": {}}),
     )
 
 
@@ -161,7 +159,7 @@ def _history(messages: Sequence[Message]) -> Iterator[JsonObject]:
     """
     for is_reply, group in groupby(messages, key=lambda message: message["role"] == "assistant"):
         if is_reply:
-            yield from (message.get(OWN) or _earlier(message) for message in group)
+            yield from (message.get(OTHER_FORM) or _earlier(message) for message in group)
         else:
             yield {"kind": "request", "parts": list(map(_part, group))}
 
@@ -187,7 +185,7 @@ def _reply(response: "ModelResponse") -> Reply:
     from pydantic_ai.messages import ModelMessagesTypeAdapter
 
     (own,) = ModelMessagesTypeAdapter.dump_python([response], mode="json")
-    message: Message = {"role": "assistant", "content": response.text or "", OWN: own}
+    message: Message = {"role": "assistant", "content": response.text or "", OTHER_FORM: own}
     calls: list[Message] = []
     for part in response.tool_calls:  # their arguments may be no JSON
         function = {"name": part.tool_name, "arguments": part.args or {}}

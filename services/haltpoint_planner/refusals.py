@@ -1,9 +1,9 @@
 """What servers refuse of a question: its parts, and how refusals name them.
 
 A question that is refused is asked with one part less, then with another one less, until it is
-taken: first the parts that the refusal names, then all others, then the schemas of tools, one tool
-after the other. Of the part that was left out last it is known that the server refuses it; the
-others are in the next question again.
+taken: first the parts that the refusal names, then all others, and the schemas of tools, one tool
+after the other. Of the parts that were named, and of the one that was left out last, it is known
+that the server refuses them; the others are in the next question again.
 """
 
 import json
@@ -11,12 +11,14 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product, starmap
+from functools import partial
+from itertools import chain, product, starmap
 from typing import Any, Final, NamedTuple
 
 from haltpoint.contracts.base import JsonObject
 from haltpoint_planner.exchange import Message, Prompt, Reply
 from haltpoint_planner.parsing.completions import words_in
+from haltpoint_planner.prompting.conversation import joined
 from haltpoint_planner.prompting.tool_forms import call_schema
 
 _ROW: Final = {
@@ -25,13 +27,14 @@ _ROW: Final = {
     "temperature": r"(?i)temperature",
     "max_tokens": r"(?i)max_(?:completion_)?tokens",
     "tool_choice": r"(?i)tool.?choice|forces? tool",
-    "fields of messages": r"(?i)'?messages\b"
+    "fields of messages": r"(?is)'?messages\b"
     r".*(?:property|field|extra|unknown|unsupported|unrecognized)",
     "names of tools": r"(?i)\bnames?\b",
     "stream_options": r"stream_options",
     "stream": r"\bstream(?:ing|ed)?\b",
 }
 """The parts of a question, and how refusals name them."""
+_OTHER_NAME: Final = "max_completion_tokens"
 _TOOLS: Final = "all tools"
 _NO_TOOLS: Final = (
     r"(?i)(?:support|requires?|enable|knows?)\b.{0,40}\btools?\b"
@@ -40,6 +43,7 @@ _NO_TOOLS: Final = (
 _REFERENCE: Final = "$ref"
 _RARER: Final = "all rarer words"
 _ALL: Final = "all parameters"
+_OF_SCHEMAS: Final = r"(?i)schema|properties|pattern|grammar|keyword"
 _PLACE_OF_A_TOOL: Final = re.compile(r"(?:function_declarations|tools(?!\S*function_decl))\W+(\d+)")
 _IN_A_MESSAGE: Final = ("role", "content", "tool_calls", "tool_call_id")
 _IN_A_CALL: Final = ("id", "type", "function")
@@ -56,9 +60,11 @@ class Part(NamedTuple):
     """Of `_ROW`, or `_TOOLS`; of the schema of a tool: `_REFERENCE` to `_ALL`."""
     tool: str = ""
     """The tool whose schema has it, by its plain name."""
+    is_named: bool = False
+    """A refusal has named it."""
 
     def __str__(self) -> str:
-        return " of ".join(filter(None, self))
+        return " of ".join(filter(None, self[:2]))
 
 
 Parts = tuple[Part, ...]
@@ -88,39 +94,41 @@ class Refused:
 
     def learn(self, left_out: Parts) -> None:
         """A question was taken without these parts, and refused without those before the last."""
-        self.parts = tuple(dict.fromkeys((*self.parts, *left_out[-1:])))
+        named = [part for part in left_out if part.is_named]
+        self.parts = tuple(dict.fromkeys((*self.parts, *named, *left_out[-1:])))
         self.tried = ()
 
 
 def parts_of(prompt: Prompt, words: str) -> Iterator[Part]:
     """What a question may be tried without: what the words of a refusal name, then all else."""
-    names = [tool["name"] for tool in prompt.tools]
-    tools = list(map(plain, names))
+    tools = [plain(tool["name"]) for tool in prompt.tools]
     places = _PLACE_OF_A_TOOL.findall(words)
     named = [
-        tools[place]
-        for place, name in enumerate(names)
-        if str(place) in places
-        or re.search(rf"(?<!\w)(?:{re.escape(name)}|{tools[place]})(?!\w)", words)
+        name
+        for place, name in enumerate(tools)  # in the words it may be as it was
+        if str(place) in places or re.search(rf"(?<!\w){name.replace('_', '.')}(?!\w)", words)
     ]
-    yield from (Part(what) for what, pattern in _ROW.items() if re.search(pattern, words))
-    yield from starmap(Part, product(_SCHEMAS, named))
+    for what, pattern in {**_ROW, _OTHER_NAME: _OTHER_NAME}.items():
+        if re.search(pattern, words):
+            yield Part(what, is_named=True)
+    yield from starmap(Part, product(_SCHEMAS, named, [True]))
     # A model that has called tools knows them: something else is refused.
     has_called = any("tool_calls" in message for message in prompt.messages)
     last = [] if has_called else [Part(_TOOLS)]
     if re.search(_NO_TOOLS, words):
         yield from last
-    yield from map(Part, _ROW)
-    for tool in tools:
-        yield from (Part(_REFERENCE, tool), Part(_RARER, tool))
-    yield from last
+    others = [map(Part, _ROW), starmap(Part, product((_REFERENCE, _RARER), tools))]
+    if re.search(_OF_SCHEMAS, words):
+        others.reverse()
+    yield from chain(*others, last)
 
 
 def without(prompt: Prompt, parts: Sequence[Part]) -> Prompt:
     """The prompt without these parts of it."""
     for part in parts:
         if part.tool:
-            prompt = replace(prompt, tools=tuple(_simpler(prompt.tools, part)))
+            tools = map(partial(_simpler, part), prompt.tools)
+            prompt = replace(prompt, tools=tuple(tools))
         elif part.what in _CHANGES:
             prompt = _CHANGES[part.what](prompt)
     return prompt
@@ -130,7 +138,7 @@ def lacking(body: JsonObject, parts: Sequence[Part]) -> JsonObject:
     """The body without these parts, which are its fields."""
     names = {part.what for part in parts}
     if "max_tokens" in names:  # newer models of OpenAI know it by this name alone
-        body["max_completion_tokens"] = body["max_tokens"]
+        body[_OTHER_NAME] = body["max_tokens"]
     if "stream" in names:
         names.add("stream_options")
     return {name: value for name, value in body.items() if name not in names}
@@ -146,12 +154,11 @@ def form_of_words(prompt: Prompt) -> JsonObject | None:
 # ---- the schemas of tools
 
 
-def _simpler(tools: Iterable[JsonObject], part: Part) -> Iterator[JsonObject]:
-    """The tools, that of the part with a simpler schema."""
-    for tool in tools:
-        is_meant = plain(tool["name"]) == part.tool
-        parameters = tool["parameters"]
-        yield tool | {"parameters": _SCHEMAS[part.what](parameters) if is_meant else parameters}
+def _simpler(part: Part, tool: JsonObject) -> JsonObject:
+    """The tool, with a simpler schema if it is that of the part."""
+    if plain(tool["name"]) != part.tool:
+        return tool
+    return _SCHEMAS[part.what](tool)
 
 
 def _written_out(schema: JsonObject) -> JsonObject:
@@ -199,10 +206,11 @@ def _simple(part: Any) -> Any:
 
 
 _SCHEMAS: Final[dict[str, Callable[[JsonObject], JsonObject]]] = {
-    _REFERENCE: _written_out,
-    _RARER: lambda schema: _simple(_written_out(schema)),
-    _ALL: lambda _: {"type": "object", "properties": {}},
+    _REFERENCE: lambda tool: tool | {"parameters": _written_out(tool["parameters"])},
+    _RARER: lambda tool: tool | {"parameters": _simple(_written_out(tool["parameters"]))},
+    _ALL: lambda tool: _only(tool, ("name", "description")),
 }
+"""The tool with a simpler schema; with none it takes no arguments."""
 
 
 # ---- the rest of a prompt
@@ -226,7 +234,7 @@ def _bare_message(message: Message) -> Message:
 
 def _in_words(prompt: Prompt) -> Prompt:
     """Without tools, for a model that knows none: it writes its calls into its words."""
-    messages = tuple(map(_as_words, prompt.messages))
+    messages = joined(map(_as_words, prompt.messages))
     return replace(prompt, messages=messages, tools=(), schema=form_of_words(prompt))
 
 
@@ -238,8 +246,10 @@ def _as_words(message: Message) -> Message:
 
 
 def plain(name: str) -> str:
-    """The name of a tool as every server takes it: 64 letters, digits, `_` and `-` at most."""
-    return re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:64]
+    """The name of a tool as every server takes it: 64 letters, digits, `_` and `-` at most, the
+    first one no digit.
+    """
+    return re.sub(r"[^a-zA-Z0-9_-]|^(?=[0-9-])", "_", name)[:64]
 
 
 def _plainly_named(prompt: Prompt) -> Prompt:
@@ -260,8 +270,10 @@ def with_names_of(prompt: Prompt, reply: Reply) -> Reply:
 def _plain_names(prompt: Prompt) -> dict[str, str]:
     """The names of tools that a server may refuse, each with a plain one that no other tool has."""
     names = [tool["name"] for tool in prompt.tools]
-    taken = Counter(map(plain, names))
-    return {name: plain(name) for name in names if name != plain(name) and taken[plain(name)] == 1}
+    same = Counter(map(plain, names))
+    return {
+        name: plain(name) + "_" * (same[plain(name)] - 1) for name in names if name != plain(name)
+    }
 
 
 def _called(part: Any, names: Mapping[str, str]) -> Any:

@@ -171,7 +171,7 @@ async def test_each_refusal_is_read_for_itself() -> None:
     async with served(server) as (model, asked):
         for _ in range(3):
             await ask(model)
-    assert len(asked.bodies) == 6
+    assert len(asked.bodies) == 5, "both are known after the first question"
     assert set(asked.bodies[-1]) == ALL - {"temperature", "max_tokens"} | {"max_completion_tokens"}
 
 
@@ -229,7 +229,7 @@ NESTED = {
 
 def schemas(body: JsonObject) -> dict[str, JsonObject]:
     functions = (each["function"] for each in body.get("tools", ()))
-    return {function["name"]: function["parameters"] for function in functions}
+    return {function["name"]: function.get("parameters") for function in functions}
 
 
 def mentions(word: str, of_tool: str) -> Callable[[JsonObject], bool]:
@@ -281,7 +281,7 @@ async def test_a_tool_whose_schema_is_refused_in_every_form_goes_with_none() -> 
             await ask(model, prompt)
     assert schemas(asked.bodies[-1]) == {
         "stay": tools[0]["parameters"],
-        "go": {"type": "object", "properties": {}},
+        "go": None,
     }
 
 

@@ -2,14 +2,14 @@
 wrong last. Pure.
 
 With tools the earlier calls are there as the provider had them; without, as text: some providers
-refuse calls then, and small models that see calls go on calling. Messages of the user in a row are
-joined, as some templates demand.
+refuse calls then, and small models that see calls go on calling. What is said to the model behind a
+result is in the message of that result, since Mistral takes none of the user there; and messages of
+the user in a row are one, as some templates demand.
 """
 
 import json
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import groupby
 from typing import Final
 
 from haltpoint.contracts.tools import ASK_HUMAN
@@ -41,13 +41,15 @@ def messages(question: Question, context: Context) -> Iterator[Message]:
         yield _says("user", question.last)
 
 
-def joined(spoken: Iterable[Message]) -> Iterator[Message]:
-    """The messages; those of the user in a row are one."""
-    for role, group in groupby(spoken, key=lambda message: message["role"]):
-        if role == "user":
-            yield _says("user", "\n\n".join(message["content"] for message in group))
+def joined(spoken: Iterable[Message]) -> tuple[Message, ...]:
+    """The messages; words to the model that follow others, or a result, are in one with it."""
+    whole: list[Message] = []
+    for message in spoken:
+        if message["role"] == "user" and whole and whole[-1]["role"] in ("user", "tool"):
+            whole[-1]["content"] += f"\n\n{message['content']}"
         else:
-            yield from group
+            whole.append(message)
+    return tuple(whole)
 
 
 def _says(role: str, content: str) -> Message:
@@ -106,8 +108,11 @@ def _corrections(question: Question, context: Context, fresh: Iterator[str]) -> 
     if not request.corrections:
         return
     own = context.owned.get(local(request.previous or ""))
-    if own is None or not question.tools:
-        yield _says("assistant", cut_text(context.previous, _QUOTED) or "(no reply)")
+    if own is None or not (own.calls and question.tools):
+        words = _says("assistant", cut_text(context.previous, _QUOTED) or "(no reply)")
+        if own is not None and not own.calls and own.by == context.by:
+            words |= own.message
+        yield words
     elif own.after == context.last_number:  # else it is in the history, with the calls that ran
         refused = Turn(own)
         yield from _as_it_came(refused, sent_back(own, context.by, fresh))

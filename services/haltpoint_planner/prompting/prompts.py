@@ -60,7 +60,7 @@ def build(context: Context) -> Prompt:
     fill(spoken, room)
     tools = tuple(form.native for form in forms)
     force = question.is_due and context.is_strict and bool(tools)
-    return Prompt(tuple(joined(spoken)), tools, force, question.schema)
+    return Prompt(joined(spoken), tools, force, question.schema)
 
 
 def _question(context: Context) -> Question:

@@ -47,7 +47,7 @@ def call_schema(tools: Iterable[JsonObject]) -> JsonObject:
     calls: list[JsonObject] = []
     moved: JsonObject = {}
     for tool in tools:
-        name, arguments = tool["name"], tool["parameters"]
+        name, arguments = tool["name"], tool.get("parameters", {})
         text = json.dumps(arguments, ensure_ascii=False)
         if _REFERENCE in text:
             place = f"#/$defs/{name}"

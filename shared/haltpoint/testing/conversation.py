@@ -25,7 +25,7 @@ class Conversation:
     turn: int | None = None
     attempt: int | None = None
     goal: str = ""
-    # The last message of the user.
+    # The last message to the model.
     last: str = ""
     # Tool and result, in order.
     results: tuple[tuple[str, Any], ...] = ()
@@ -50,7 +50,7 @@ class Conversation:
     def of(cls, headers: Mapping[str, str], body: Message) -> Self:
         """From the headers (names in lower case) and the body of a chat completion request."""
         messages = [message for message in body.get("messages", ()) if isinstance(message, dict)]
-        spoken = _by(messages, "user") or [""]
+        spoken = _by(messages, "user", "tool") or [""]
         said = "\n".join(spoken)
         return cls(
             thought=headers.get("x-haltpoint-thought"),
@@ -66,9 +66,9 @@ class Conversation:
         )
 
 
-def _by(messages: Sequence[Message], role: str) -> list[str]:
-    """The messages of a role."""
-    return [_content(message) for message in messages if message.get("role") == role]
+def _by(messages: Sequence[Message], *roles: str) -> list[str]:
+    """The messages of these roles."""
+    return [_content(message) for message in messages if message.get("role") in roles]
 
 
 def _content(message: Message) -> str:

@@ -11,7 +11,7 @@ from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.commands import ThoughtRequest
 from haltpoint.contracts.work.plans import Plan, ProposedCall, Step
 from haltpoint.contracts.work.tasks import Task
-from haltpoint.contracts.work.thoughts import Proposal, ThoughtKind
+from haltpoint.contracts.work.thoughts import Correction, Proposal, ThoughtKind, Violation
 from haltpoint.runtime.streams.wire import encode
 from haltpoint_planner.exchange import NativeCall, Reply
 from haltpoint_planner.own_messages import MOST, Own, fresh_ids, kept, sent_back
@@ -63,6 +63,44 @@ def test_a_message_that_its_server_may_refuse_or_that_is_too_long_is_not_kept(
 ) -> None:
     reply, proposal = reply_of(message)
     assert kept(reply, proposal, ":a", 0, ()) == b""
+
+
+@pytest.mark.parametrize("calls", [(), (called("find", "{broken"),)])
+def test_of_words_and_of_calls_that_no_server_takes_back_is_kept_what_was_beside_them(
+    calls: tuple[JsonObject, ...],
+) -> None:
+    """DeepSeek refuses a conversation in which the reasoning of a message of its own is missing."""
+    words = {"role": "assistant", "content": "I find her.", "refusal": None}
+    reply, proposal = reply_of({**words, "tool_calls": list(calls), "reasoning_content": "Hm."})
+    stored = kept(reply, proposal, ":a", 0, ())
+    assert stored == encode(Own(":a", 0, {"reasoning_content": "Hm."}))
+
+
+@pytest.mark.parametrize(("to", "beside"), [(":a", {"reasoning": "Hm."}), (":b", {})])
+def test_words_that_were_refused_go_back_to_their_model_with_what_was_beside_them(
+    to: str, beside: JsonObject
+) -> None:
+    correction = Correction(violation=Violation.NO_CALL, message="No call.", form="")
+    request = ThoughtRequest(
+        thought_id="c.s.t1.2",
+        kind=ThoughtKind.ACT,
+        step_id="s",
+        deadline=0,
+        due=(("find",),),
+        corrections=(correction,),
+        previous="c.s.t1.1",
+    )
+    asked = Context(
+        request,
+        Task(goal="Find all"),
+        Plan(steps=(Step(id="s", description="Find all", required_tools=("find",)),)),
+        previous="I find her.",
+        tools=specs(spec("find")),
+        owned={"s.t1.1": Own(":a", 0, {"reasoning": "Hm."})},
+        by=to,
+    )
+    said = prompts.build(asked).messages[-2]
+    assert said == {"role": "assistant", "content": "I find her.", **beside}
 
 
 def test_a_name_with_a_dot_goes_back_where_it_is_of_a_tool() -> None:

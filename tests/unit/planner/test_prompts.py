@@ -276,7 +276,8 @@ def test_a_prompt_has_no_more_than_its_room_and_says_what_is_missing() -> None:
     prompt = prompts.build(asked)
     assert len(text(prompt)) <= 4_000 * 3
     *_, last = [one for one in prompt.messages if one["role"] == "tool"]
-    rows = json.loads(last["content"])["data"]["rows"]
+    result, _ = json.JSONDecoder().raw_decode(last["content"])
+    rows = result["data"]["rows"]
     assert rows[-1] == f"[cut: {300 - len(rows) + 1} more items]"
     assert rows[0] == {"id": "row_0", "text": "\\" * 45}
     with pytest.raises(HaltpointError, match="HP-312"):
@@ -349,7 +350,7 @@ def test_b4_a_persons_choice_is_said_clearly() -> None:
     last = prompts.build(
         context(ThoughtKind.ACT, "send", receipts=(receipt(OK, chosen),))
     ).messages[-1]
-    assert last["role"] == "user"
+    assert last["role"] == "tool", "no server refuses words that are in a result's message"
     assert "A person was asked" in last["content"]
     assert '"id": "user_abc123"' in last["content"]
     assert '"title": "John Doe"' in last["content"]

@@ -140,11 +140,11 @@ def test_i2_what_an_agent_said_is_the_result_of_a_call() -> None:
     prompt = prompt_of(
         receipt("find_order", {"id": "o1"}), receipt(ROUTE, {"text": "route to admin"}, "billing")
     )
-    *_, found, call, result, last = prompt.messages
+    *_, found, call, result = prompt.messages
     assert (found["role"], result["role"]) == ("tool", "tool")
     assert call["tool_calls"][0]["function"]["name"] == ROUTE
     assert "route to admin" in result["content"]
-    assert "tell the user so in plain words, without JSON." in last["content"]
+    assert "tell the user so in plain words, without JSON." in result["content"]
     assert (prompt.force, prompt.schema) == (False, None)
 
 
