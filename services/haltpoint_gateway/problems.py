@@ -180,7 +180,7 @@ def problem_of(error: Exception, request: Request) -> Problem:
     if isinstance(error, RequestValidationError):
         route = request.scope["route"]
         faults = [_fault(item, route) for item in error.errors()]
-        detail = "; ".join(f"{fault['field']}: {fault['message']}" for fault in faults[:3])
+        detail = "; ".join(f"{fault['message']} ({fault['field']})" for fault in faults[:3])
         hint = "Correct these fields, and send it again."
         return Problem(422, "invalid_fields", detail, hint=hint, errors=faults)
     path = request.url.path

@@ -55,6 +55,14 @@ class Models:
         return ChatCompletions(settings, http, server).send
 
 
+def check(configured: ModelSettings, agents: Agents) -> None:
+    """Whether each model of a provider can be asked here. Raises HaltpointError HP-303, HP-310."""
+    models = Models(configured, agents, Connections())
+    named = [name for name, endpoint in agents.models.items() if endpoint.provider is not None]
+    for section in [*named, None] if configured.provider else named:
+        models.port_to(section)
+
+
 def _key(section: str, variable: str | None) -> SecretStr | None:
     if variable is None:
         return None

@@ -112,7 +112,8 @@ class Handlers:
 
     async def exhausted(self, entry: Entry) -> None:
         """An entry that was delivered too often: it may be what kills workers (R9)."""
-        words = f"it was delivered {entry.deliveries - 1} times and never finished"
+        times = entry.deliveries - 1
+        words = f"it was delivered {times} times and never finished: it may be what ends its worker"
         await self._dead_letter(entry, DeadLetterReason.DELIVERIES_EXHAUSTED, words)
 
     def leases(self) -> Sequence[Lease]:

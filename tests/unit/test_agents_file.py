@@ -104,7 +104,7 @@ mode = "lax"
             "model 'small'.timeout: must be a number",
             "model 'small'.timeouts is not a key; did you mean timeout?",
             "model 'bare': base_url or provider is missing",
-            "model 'other'.provider: must match ^[a-z0-9][a-z0-9/_-]{0,63}$",
+            "model 'other'.provider: must be the name of a provider, such as openai",
             "colour is not a key",
         ]
     )

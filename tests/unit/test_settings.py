@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from haltpoint.runtime.config import settings_sources
+from haltpoint.runtime.config.faults import in_words
 from haltpoint.runtime.config.settings import Settings, SettingsError
 
 
@@ -176,3 +177,8 @@ def test_each_folder_has_a_state_directory_of_its_own(
     assert found[0] == found[2] != found[1]
     assert found[0].parent == tmp_path / "states" / "haltpoint"
     assert found[0].name.startswith("shop-")
+
+
+def test_words_of_pydantic_that_are_in_no_table_begin_like_ours() -> None:
+    fault = {"type": "uuid_parsing", "msg": "Input should be a valid UUID, invalid length"}
+    assert in_words(fault) == "must be a valid UUID, invalid length"

@@ -155,7 +155,7 @@ def _classify(error: BaseException, no_effect: tuple[type[BaseException], ...]) 
         wrong = error.__cause__
         if isinstance(wrong, ValidationError):  # it was to ask first, and no question came of it
             words = f"the tool asked no question that can be put: {problems_of(wrong)}"
-            return a_bug(ErrorType.SERVER, words, Cause.NO_EFFECT)
+            return a_bug(ErrorType.UNKNOWN, words, Cause.NO_EFFECT)
         return malformed(f"the tool returned an invalid result: {_words(error)}")
     reading = _by_kind(error)
     if not isinstance(error, no_effect):

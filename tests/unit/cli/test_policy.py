@@ -78,3 +78,11 @@ def test_c2_all_that_is_wrong_with_a_file_is_named_at_once(tmp_path: Path) -> No
         f"  - repeated_effects.send*: {one_of_them}",
         f"  - unasked_effects: {one_of_them}",
     ]
+
+
+def test_the_address_of_a_notice_is_checked_with_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "policy.toml"
+    file.write_text('[[notify]]\nname = "n"\nurl = "slakc://a/b/c"\n')
+    done = typed("check", str(file))
+    assert done.exit_code == 1
+    assert "HP-006 the notices of 'n' go nowhere" in done.stderr

@@ -45,7 +45,8 @@ def test_the_doctor_looks_at_what_needs_no_server_before_it_says_that_there_is_n
     done = CliRunner().invoke(app, ["doctor"])
     looks = [line.split("\t")[1] for line in done.stdout.splitlines()]
     assert looks == ["model", "tools", "port", "services", "disk"]
-    assert done.stdout.count("·") == 2  # no tick beside a model and services that are not there
+    ticks = [line.partition("\t")[0] for line in done.stdout.splitlines()]
+    assert ticks == ["·", "·", "✓", "·", "✓"]  # none beside what is not there
     assert "HP-010 no Redis server is configured" in done.stderr
 
 

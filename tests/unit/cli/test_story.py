@@ -83,8 +83,7 @@ def test_f1_the_words_of_the_model_are_told_to_the_byte_and_each_reason_beside_t
     lines = [line for line in tell(view) if line.tone == "words"]
     assert "\n".join(line.text for line in lines) == text
     assert next(line.note for line in answer_lines(view)) == f"failed: {reason}"
-    general = "The model ended a step after a tool had failed."
-    assert tell(view)[-1].text == f"failed: HP-205 {general}"
+    assert tell(view)[-1].text == "failed"
 
 
 def test_a_step_that_is_left_out_says_why_below_its_calls_in_the_words_of_the_person() -> None:
@@ -183,6 +182,16 @@ def test_words_that_are_no_call_are_told_in_quotes() -> None:
         view = chain(steps=[step("find", "find", violations=[refused])])
         (line,) = [line for line in tell(view) if line.tone == "broken"]
         assert line.struck == f"“{said}”"
+
+
+def test_a_call_whose_tool_is_only_asked_whether_it_happened_does_not_run_again() -> None:
+    rest = {"until": None, "why": "its worker died"}
+    current = {"step_id": "find", "tool": "t", "index": 0, "waiting_for": None}
+    for reconcile, text in ((False, "runs again"), (True, "its tool is asked whether it happened")):
+        resting = {**rest, "reconcile": reconcile}
+        view = chain(status="executing", current={**current, "resting": resting})
+        last = tell(view)[-1]
+        assert (last.text, last.note) == (f"{text} when the chain continues", "its worker died")
 
 
 def test_a_chain_that_was_cancelled_says_by_whom_and_why() -> None:

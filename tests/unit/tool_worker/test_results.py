@@ -253,5 +253,5 @@ async def test_a_question_that_cannot_be_put_comes_before_the_effect() -> None:
         return ctx.confirm("pay", "the bill", "Pay?")  # type: ignore[arg-type]
 
     fault = fault_of(await receipt_of(register(pay)))
-    assert (fault.error_type, fault.no_effect) == (ErrorType.SERVER, True)
+    assert (fault.error_type, fault.no_effect) == (ErrorType.UNKNOWN, True)
     assert "the tool asked no question that can be put: target: must be" in fault.message

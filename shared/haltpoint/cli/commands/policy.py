@@ -26,7 +26,12 @@ def show(shell: Shell) -> None:
 def check(shell: Shell, file: _FILE) -> None:
     """Check the policy file and list all its faults."""
     from haltpoint.runtime.config.policy_file import read
+    from haltpoint_gateway.notices.channels import channel_of
 
-    patterns = [pattern.id for pattern in read(file).patterns if pattern.on]
+    found = read(file)
+    for rule in found.notify:
+        if rule.url is not None:
+            channel_of(rule)
+    patterns = [pattern.id for pattern in found.patterns if pattern.on]
     note = f"{file} is valid; patterns that are on: {', '.join(patterns) or 'none'}"
     shell.show({"patterns": patterns}, note=note)

@@ -67,17 +67,37 @@ def up(
         from haltpoint.cli.local.system import serve
 
         return serve(names[0], settings, queues)
-    if Service.GATEWAY in names and settings.policy_file:
-        from haltpoint.runtime.config import policy_file
-        from haltpoint_gateway.notices.channels import channel_of
-
-        for rule in policy_file.read(settings.policy_file).notify:
-            channel_of(rule)  # and one in a rule for notices
     import asyncio
 
     with suppress(asyncio.CancelledError):
         asyncio.run(_keep_up(shell, settings, names, workers, queues, reload=reload))
     return 0
+
+
+def _check(settings: "Settings", services: Sequence[str], queues: tuple[str, ...]) -> None:
+    """A mistake in what services load is said alone, and at once. Raises HaltpointError."""
+    from haltpoint.runtime.config import agents_file, phrases_file, policy_file
+
+    phrases_file.read(settings.phrases_file)
+    if Service.TOOL_WORKER in services:
+        import faulthandler
+
+        from haltpoint_tool_worker.registry import registry_of
+
+        faulthandler.enable(2)  # a module that kills Python says where
+        registry_of(settings, queues)
+    if Service.GATEWAY in services:
+        from haltpoint_gateway.escalations import EscalationHandler
+        from haltpoint_gateway.notices.channels import channel_of
+
+        for rule in policy_file.read(settings.policy_file).notify:
+            channel_of(rule)
+        if settings.escalation_handler:
+            EscalationHandler.load(settings.escalation_handler)
+    if Service.PLANNER in services:
+        from haltpoint_planner.models import check
+
+        check(settings.model, agents_file.read(settings.agents_file))
 
 
 async def _keep_up(
@@ -97,10 +117,7 @@ async def _keep_up(
     from haltpoint.cli.local.system import local_system
     from haltpoint.runtime.service.process import on_signals
 
-    if Service.TOOL_WORKER in services:
-        from haltpoint_tool_worker.registry import registry_of
-
-        registry_of(settings, queues)  # a mistake in it is said alone, and at once
+    _check(settings, services, queues)
     whole, told = asyncio.current_task(), asyncio.Event()
 
     def stop() -> None:

@@ -94,7 +94,8 @@ async def _tools(scene: Scene) -> str:
     offered = len(scene.tools.keys() - BUILT_IN) - len(hidden)
     modules = scene.settings.tools
     if not modules and not scene.settings.skills:
-        return f"workers serve {count(offered, 'tool')}; the settings name no module"
+        served = f"workers serve {count(offered, 'tool')}" if offered else f"{NONE} is served"
+        return f"{served}; the settings name no module"
     known = [spec for spec in registry_of(scene.settings, ()).specs if not spec.undoes]
     where = ", ".join(modules) or "skills"
     return f"{count(len(known), 'tool')} in {where}, {offered} served"
@@ -131,7 +132,7 @@ async def _port(scene: Scene) -> str:
         if service.get("url"):
             return str(service["url"])
     if not gateway.port:
-        return "any port is free"
+        return f"{NONE} is set: the gateway takes one that is free"
     listen(gateway.host, gateway.port).close()
     return f"{gateway.host}:{gateway.port} is free for the gateway"
 

@@ -66,8 +66,7 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
-def runs_again(until: datetime | None) -> str:
-    """When an action that rests is sent again."""
-    return (
-        f"runs again {'when the chain continues' if until is None else f'at {until:%H:%M:%S} UTC'}"
-    )
+def goes_on(until: datetime | None, *, reconcile: bool) -> str:
+    """When an action that rests is sent again, and for what."""
+    what = "its tool is asked whether it happened" if reconcile else "runs again"
+    return f"{what} {'when the chain continues' if until is None else f'at {until:%H:%M:%S} UTC'}"

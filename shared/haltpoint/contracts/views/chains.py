@@ -59,11 +59,13 @@ class WaitingView(View):
 
 class RestingView(View):
     """An action waits for a moment: it is sent again at `until`; None: when no question is open any
-    more. `why` is what its tool said.
+    more. `why` is what its tool said. With `reconcile` its tool is asked whether it happened, and
+    it does not run.
     """
 
     until: datetime | None
     why: str
+    reconcile: bool = False
 
 
 class ModelRestView(View):

@@ -62,6 +62,8 @@ _PATTERNS: Final = {
     NAME: "must be 1 to 64 letters, digits, _ or -",
     FUNCTION: "must be module:function",
     "^https?://": "must begin with http:// or https://",
+    r"^(https?://[^/]|$)": "must begin with http:// or https://, as http://127.0.0.1:11434/v1",
+    r"^[a-z0-9][a-z0-9/_-]{0,63}$": "must be the name of a provider, such as openai",
     r"^(unix|rediss?(\+sentinel|\+cluster)?)://": (
         "must start with one of redis://, rediss://, unix://, redis+sentinel://, "
         "rediss+sentinel://, redis+cluster://, rediss+cluster://"
@@ -85,7 +87,8 @@ def in_words(fault: Mapping[str, Any]) -> str:
         return f"must be a list, such as {json.dumps([fault['input']], ensure_ascii=False)}"
     if kind in _WORDS:
         return _WORDS[kind].format(**about)
-    return str(fault["msg"]).removeprefix("Value error, ")
+    words = str(fault["msg"]).replace("Input should be", "must be")
+    return words.removeprefix("Value error, ").removeprefix("Assertion failed, ")
 
 
 def in_words_of_json(fault: Mapping[str, Any], kind: Any = None, path: Place = ()) -> str:

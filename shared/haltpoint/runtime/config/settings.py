@@ -64,7 +64,7 @@ class _Section(BaseModel):
 class ModelSettings(_Section):
     """The model that the planner asks. None is needed for literal plans."""
 
-    base_url: str | None = None
+    base_url: str | None = Field(default=None, pattern=r"^(https?://[^/]|$)")
     """The address of the model's server; it usually ends in `/v1`."""
     name: str | None = None
     """The model's name on that server; default: `default`."""

@@ -149,5 +149,6 @@ def resting(record: ChainRecord, actions: Iterable[str]) -> RestingView | None:
             held = any(one.status is RequestStatus.OPEN for one in record.requests.values())
             error = rest.outcome.error
             until = None if held else moment(rest.until)
-            return RestingView(until=until, why=error.message if error else "")
+            why = error.message if error else ""
+            return RestingView(until=until, why=why, reconcile=rest.reconcile)
     return None

@@ -11,7 +11,7 @@ from typing import Final
 
 from haltpoint.contracts.answers import FinalAnswer, WhyNot
 from haltpoint.contracts.base import JsonObject
-from haltpoint.contracts.people.phrases import count, runs_again
+from haltpoint.contracts.people.phrases import count, goes_on
 from haltpoint.contracts.results import TRIED, ToolResult
 from haltpoint.contracts.views.chains import ChainView, DroppedCall, RequestView, RoutedView
 from haltpoint.contracts.views.steps import ActionView, StepView, ViolationView
@@ -19,7 +19,6 @@ from haltpoint.contracts.views.story import StoryLine, Tone
 from haltpoint.contracts.work.routing import SUPERVISOR
 from haltpoint.contracts.work.tasks import Mode
 from haltpoint.contracts.work.thoughts import broken
-from haltpoint.runtime.config.errors import CATALOGUE
 from haltpoint.runtime.views.question import (
     CLOSED,
     answer_words,
@@ -262,7 +261,9 @@ def _now(chain: ChainView) -> Lines:
         yield _call(tone="missing", text=text, note=missing.hint)
     rest = current and current.resting
     if rest:
-        yield _call(tone="running", text=runs_again(rest.until), note=rest.why)
+        yield _call(
+            tone="running", text=goes_on(rest.until, reconcile=rest.reconcile), note=rest.why
+        )
     away = chain.waits_for_model
     if away:
         text, note = f"{away.code} {away.message}", "the chain waits, and asks it again"
@@ -282,23 +283,18 @@ def _end(chain: ChainView, at: datetime) -> Lines:
     """The answer, and how the chain ended."""
     yield from _answered(chain, at)
     usage = chain.usage
-    asked = list(asked_in(chain))
-    never = len(chain.never_executed)
-    counts = (
-        elapsed(chain),
-        count(usage.actions, "action"),
-        count(usage.turns, "turn"),
-        count(len(asked), "question"),
-        about("{} never executed", never and count(never, "call")),
-    )
-    said = filter(None, counts)
-    note = " · ".join(said)
+    asked = len(list(asked_in(chain)))
+    numbers = (usage.actions, "action"), (usage.turns, "turn"), (asked, "question")
+    counts = [elapsed(chain), *(count(number, name) for number, name in numbers if number)]
+    if chain.never_executed:
+        counts.append(count(len(chain.never_executed), "call") + " never executed")
+    note = " · ".join(counts)
     text = _ending(chain)
     yield _chain(at=at, tone=_ENDS[chain.status], text=text, note=note)
 
 
 def _ending(chain: ChainView) -> str:
-    """How it ended, and why: in general where a line of what was not done says it already."""
+    """How it ended, and why, unless a line of what was not done says it already."""
     if chain.stopped:
         return f"{chain.status}, {chain.stopped}"
     if chain.error is None:
@@ -306,8 +302,9 @@ def _ending(chain: ChainView) -> str:
     answer = chain.answer or FinalAnswer()
     told = [missed.message for missed in answer.not_done if missed.message]
     code, message = chain.error.code, chain.error.message
-    why = CATALOGUE[code] if any(map(message.endswith, told)) else message
-    return f"{chain.status}: {code} {why}".rstrip()
+    if any(map(message.endswith, told)):
+        return chain.status
+    return f"{chain.status}: {code} {message}".rstrip()
 
 
 def _answered(chain: ChainView, at: datetime) -> Lines:
