@@ -37,7 +37,7 @@ from haltpoint_tool_worker.running.job import Job
 from haltpoint_tool_worker.running.runner import Stopped
 from haltpoint_tool_worker.running.slots import Slots
 
-_TURNS: Final = 4
+_TURNS: Final = 3
 """Turns of the event loop from an entry to its receipt when its tool need not wait. To read before
 they are over would only make reads smaller, and a read is dearer than a call.
 """
@@ -232,26 +232,29 @@ class Handlers:
         if status is not Completion.RECORDED:
             _log.info("a late result was ignored", status=status.value)
         else:
-            self.pipeline.shared.settle(job, finished)
+            if job.effect is not None:
+                self.pipeline.shared.settle(job, job.effect, finished)
             # A tool that is not ours has no name: an order may name anything.
-            tool = "?" if job.tool is None else job.tool.name
+            tool = "?" if job.tool is None else job.request.tool
             took = recorded_outcome(finished).metadata.duration_ms
             metrics.observe_action(tool, error_type or outcome.next_action, took / 1000)
             metrics.DISPATCH_LAG.observe(max(0, job.waited) / 1000)
             if self.logs_actions:
                 log_action(job, finished)
-        attributes = {conventions.NEXT_ACTION: outcome.next_action}
-        telemetry.finish(job.span, error_type, attributes)
+        if job.span is not None:
+            attributes = {conventions.NEXT_ACTION: outcome.next_action}
+            telemetry.finish(job.span, error_type, attributes)
 
     def _leave(self, job: Job) -> None:
         """It is out of our hands; its slot is free when nothing runs in it any more."""
         job.working = False
         if self._jobs.get(job.ref) is job:
             del self._jobs[job.ref]
-        running = next((run for run in job.runs if not run.gone), None)
+        running = next((run for run in job.runs if not run.inside.done()), None)
         if running is None:
             self.left_over.discard(job)
-            self.pipeline.shared.leave(job)
+            if job.place is not None:
+                self.pipeline.shared.leave(job, job.place)
             self.slots.end()
             return
         words = "a tool or hook is still running after its limit and holds a slot"

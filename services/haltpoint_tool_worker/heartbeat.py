@@ -82,8 +82,7 @@ class Heartbeat:
                         due = now + every
                         hear = partial(self.handlers.renewed, now)
                         await self._ask(receipt_store.heartbeat, hear, self.handlers.leases())
-                        renewing = limit_store.renew(self.handlers.places())
-                        await side_by_side(every, [renewing])
+                        await side_by_side(every, [limit_store.renew(self.handlers.places())])
                     if now >= look:
                         look = now + _LOOK
                         running = self.handlers.running_since(now - _LOOK)

@@ -93,7 +93,7 @@ class Pipeline(Admission):
         """Do one call; what is to be recorded, if anything is. Raises redis-py's errors only before
         anything has begun.
         """
-        job.began_ms = _now()
+        job.began_ms = time.time_ns() // 1_000_000
         if job.begun:
             status = await self._claim(job, start=False)
             if status is not ClaimStatus.GO:
@@ -103,7 +103,10 @@ class Pipeline(Admission):
             return self._finished(job, await self.reconcile(job))
         try:
             call = await self.admit(job)
-            await self.shared.begin(call)
+            if call.tool.spec.recovery.limits:
+                await self.shared.enter(call)
+            if call.effect is not None:
+                await self.shared.reserve(call, call.effect)
         except RefusedError as refusal:
             return self._finished(job, refusal.reading)
         is_late = job.waited > _LONG_WAIT and not job.claimed.epoch
@@ -111,25 +114,32 @@ class Pipeline(Admission):
             status = await self._claim(job, start=True, approval=call.approved)
             if status is not ClaimStatus.GO:
                 return self._unclaimed(job, status)
-        return await self._run(job, call) if await self._has_lease(job) else None
+        if not await self._has_lease(job):
+            return None
+        return await self._run(job, call)
 
     async def _run(self, job: Job, call: ToolCall) -> Finished | None:
         """The effect, and what is to be recorded of it, also when it is left behind."""
-        job.span = self._span(job)
+        if job.trace is not None:
+            job.span = self._span(job)
         tool = call.tool
         ended = await job.run(tool, job.request.timeout, **call.parsed)
         reading = read_ended(ended, tool, job.seconds)
         if reading is None:
             return None
         reading = _judged(job, reading)
-        is_done = reading.outcome.satisfies
-        if not reading.in_doubt:
+        is_done = not tool.spec.read_only and reading.outcome.satisfies
+        if call.hooks and not reading.in_doubt:
             reading = await Hearing(call).after(reading)
-        reading = bound(reading, call)
-        if is_done and not tool.spec.read_only:
+        asked = reading.outcome.confirmation
+        if asked is not None:
+            reading = bound(reading, asked, call)
+        if is_done:
             # What it did (F1), also when a hook makes an error of it.
             reading = replace(reading, deed=deed_of(tool.spec, call.text, reading.data))
-        return self._finished(job, await self._keep(job, reading))
+        if reading.whole:
+            reading = await self._keep(job, reading)
+        return self._finished(job, reading)
 
     async def _claim(self, job: Job, *, start: bool, approval: str = "") -> ClaimStatus:
         job.claiming = True
@@ -192,6 +202,7 @@ class Pipeline(Admission):
     def _finished(self, job: Job, reading: Reading) -> Finished:
         """The receipt with all that is known of the call."""
         request, call = job.request, job.call
+        is_changed = call is not None and call.changed
         reading = _judged(job, reading)
         outcome, fault = reading.outcome, reading.outcome.error
         if fault is not None and job.begun and job.spec.idempotent:
@@ -208,13 +219,13 @@ class Pipeline(Admission):
             again=reading.again,
             limit=job.limited,
             started_at=job.began_ms,
-            duration_ms=max(0, _now() - job.began_ms),
+            duration_ms=max(0, time.time_ns() // 1_000_000 - job.began_ms),
             whole=reading.kept,
             hooks=tuple(job.records),
-            arguments=call.ran if call is not None and job.called else None,
+            arguments=call.text if is_changed and job.called else None,
             approval=approval,
             deed=reading.deed,
-            sources=request.sources or {} if call is None else call.sources,
+            sources=call.sources if is_changed else request.sources or {},
         )
         return Finished(
             job.ref,
@@ -223,7 +234,7 @@ class Pipeline(Admission):
             request.attempt,
             outcome,
             reading.data,
-            telemetry.context_of(job.span, job.trace),
+            job.trace if job.span is None else telemetry.context_of(job.span, job.trace),
             metadata,
             job.claimed.token,
         )
@@ -231,8 +242,6 @@ class Pipeline(Admission):
     async def _keep(self, job: Job, reading: Reading) -> Reading:
         """Keep uncut data with the receipt: a help, and not worth failing for."""
         request, whole = job.request, reading.whole
-        if not whole:
-            return reading
         try:
             await self.receipt_store.keep_whole(
                 job.ref.partition, request.action_id, whole, request.deadline
@@ -268,8 +277,3 @@ def _judged(job: Job, reading: Reading) -> Reading:
     elif job.repeatable:
         effects = Effects.READ_ONLY if job.spec.read_only else Effects.IDEMPOTENT
     return judged(reading, effects, job.request.tool)
-
-
-def _now() -> int:
-    """Ms since the epoch."""
-    return time.time_ns() // 1_000_000

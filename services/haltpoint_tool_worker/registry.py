@@ -117,14 +117,9 @@ class Registry:
         self._tools = {name: around(tool) for name, tool in self._tools.items()}
 
     @property
-    def tools(self) -> Sequence[Tool]:
-        """What is offered."""
-        return [*self._tools.values()]
-
-    @property
     def specs(self) -> tuple[ToolSpec, ...]:
         """What is offered, as it goes into the catalogue."""
-        return tuple(tool.spec for tool in self.tools)
+        return tuple(tool.spec for tool in self._tools.values())
 
     def remarks(self, served: Iterable[ToolSpec]) -> list[tuple[str, list[str], str]]:
         """What is missing from declarations, of which tools, and what to do; `served` are the tools
@@ -234,7 +229,7 @@ def load(
     for skill in skills_in(skills):
         registry.add(skill)
     registry.prepare(load_hooks(imported, hooks), targets, rules)
-    check_skills(registry.tools)
+    check_skills(registry.specs)
     registry.keep(queues)
     if not registry.specs:
         # A file may be of another module than the author's.

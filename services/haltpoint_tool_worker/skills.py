@@ -104,15 +104,15 @@ class Head(Form):
     foreign: tuple[str, ...] = ()
 
 
-def check_skills(tools: Sequence[Tool]) -> None:
+def check_skills(served: Sequence[ToolSpec]) -> None:
     """Refuse a skill that does not declare what its tools do, as far as these are tools of this
     worker; by the whole catalogue such a skill is internal. Raises HaltpointError HP-034.
     """
-    specs = {tool.name: tool.spec for tool in tools}
-    for tool in tools:
-        faults = skill_faults(tool.spec, specs)
+    specs = {spec.name: spec for spec in served}
+    for spec in served:
+        faults = skill_faults(spec, specs)
         if faults:
-            raise unusable(tool.place, "; ".join(faults))
+            raise unusable(spec.name, "; ".join(faults))
 
 
 def skills_in(directories: Sequence[Path]) -> list[Tool]:
@@ -166,10 +166,12 @@ def _skill(folder: Path) -> Tool:
     head, text = _read(folder)
     plan = _plan(folder, head.parameters)
     traits = head.model_dump(exclude=_OF_SKILLS)
-    read_only = head.read_only or plan is None
-    origins = head.origins
     spec = ToolSpec(
-        kind=ToolKind.SKILL, provenance=origins, plan=plan, read_only=read_only, **traits
+        kind=ToolKind.SKILL,
+        provenance=head.origins,
+        plan=plan,
+        read_only=head.read_only or plan is None,
+        **traits,
     )
     return Tool(
         spec,

@@ -64,10 +64,14 @@ class Admission:
         call = job.call = self._look(job)
         # Each of these may refuse the call, or give a reason to ask a person about it, to whom all
         # reasons are put as one question. They judge it as it would run: its hooks come first.
-        await Hearing(call).before()
-        obey(call, self.registry.rules)
-        await check_origins(call, self.receipt_store)
-        await self.shared.look(call)
+        if call.hooks:
+            await Hearing(call).before()
+        if self.registry.rules:
+            obey(call, self.registry.rules)
+        if job.request.origins is not None:
+            await check_origins(call, self.receipt_store)
+        if call.tool.spec.recovery.effect_key is not None:
+            await self.shared.look(call)
         if call.asks:
             await ask_person(call)
         if call.tool.spec.undoes:

@@ -22,7 +22,7 @@ from haltpoint_tool_worker.results.reading import Reading, as_recorded
 from haltpoint_tool_worker.results.redaction import clean
 
 _FIX: Final = "Its code must continue when ctx.confirmed is true."
-_HOOK: Final = Source(source=SourceKind.HOOK)
+_HOOK: Final = Source(SourceKind.HOOK)
 _SHOWN: Final = 4000
 """Characters of a preview that a person sees."""
 
@@ -52,15 +52,13 @@ def question(call: ToolCall, preview: str, preview_digest: str) -> Reading:
     )
 
 
-def bound(reading: Reading, call: ToolCall) -> Reading:
-    """The result, what the tool has asked in it bound to the call.
+def bound(reading: Reading, asked: Confirmation, call: ToolCall) -> Reading:
+    """The result, what the tool has `asked` in it bound to the call.
 
     A tool that asks although a person has approved this very call would ask for ever: that is an
     error of its code. By its own word it did nothing, so there is no doubt.
     """
-    name, asked = call.tool.name, reading.outcome.confirmation
-    if asked is None:
-        return reading
+    name = call.tool.name
     if call.approved:
         words = f"{name} asks again about a call that a person has approved. {_FIX}"
         return as_recorded(ErrorType.SERVER, words, recoverable=False)

@@ -38,13 +38,12 @@ async def check_origins(call: ToolCall, receipt_store: ReceiptStore) -> None:
     user's or a person's words the order says.
     """
     spec, request = call.tool.spec, call.job.request
-    if request.origins is None:
-        return
-    receipts = await receipt_store.receipts(request.action_id, request.origins)
+    receipts = await receipt_store.receipts(request.action_id, request.origins or ())
+    sources = call.sources
     said = [
         value.value
         for value in marked_values(spec, call.arguments)
-        if call.sources.get(value.place, _MODEL).source in (SourceKind.GOAL, SourceKind.PERSON)
+        if sources.get(value.place, _MODEL).source in (SourceKind.GOAL, SourceKind.PERSON)
     ]
     context = given_whole(SourceKind.CONTEXT, request.context)
     typed = given_whole(SourceKind.PERSON, said)

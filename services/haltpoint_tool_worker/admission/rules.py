@@ -19,7 +19,7 @@ from haltpoint_tool_worker.admission.calls import ToolCall, blocked_by
 from haltpoint_tool_worker.hooks import APPROVALS
 from haltpoint_tool_worker.results.reading import failed
 
-_DECLARED: Final = Source(source=SourceKind.CONTEXT)
+_DECLARED: Final = Source(SourceKind.CONTEXT)
 """Of a declared default."""
 
 

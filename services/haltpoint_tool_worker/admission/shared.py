@@ -19,11 +19,16 @@ from msgspec import json
 from haltpoint.contracts.reasons import Reason, ReasonKind
 from haltpoint.contracts.results import ErrorType
 from haltpoint.contracts.tools import LimitKind
-from haltpoint.runtime.store.limits.effects import EffectStore, Standing, standing_of_outcome
+from haltpoint.runtime.store.limits.effects import (
+    EffectStore,
+    OwnEffect,
+    Standing,
+    standing_of_outcome,
+)
 from haltpoint.runtime.store.limits.reserving import PATIENCE, LimitStore, Place, Turn, name_of
 from haltpoint.runtime.store.receipts import Finished, recorded_outcome
 from haltpoint_tool_worker.admission.calls import ToolCall
-from haltpoint_tool_worker.admission.effects import effect_of
+from haltpoint_tool_worker.admission.effects import Effect, effect_of
 from haltpoint_tool_worker.results.reading import RefusedError, failed
 from haltpoint_tool_worker.running.job import Job
 
@@ -53,8 +58,6 @@ class Shared:
         or is denied.
         """
         request, spec = call.job.request, call.tool.spec
-        if spec.recovery.effect_key is None:
-            return
         effect = effect_of(spec, request.tenant, call.text)
         first = await self.effects.prior(effect.digest, request.action_id)
         call.effect = effect
@@ -74,46 +77,21 @@ class Shared:
             words = f"{effect.told(first)} Make it again?"
             call.reasons.append(Reason(ReasonKind.REPEAT, words))
 
-    async def begin(self, call: ToolCall) -> None:
-        """Wait for the call's moment when it is near, and reserve its effect. Raises RefusedError
-        for one that comes back later, and redis-py's errors. What it takes is its job's until
-        `leave` and `settle`.
+    async def reserve(self, call: ToolCall, effect: Effect) -> None:
+        """Reserve the effect for the call, until `settle`. Raises RefusedError when it came too
+        late, and rests.
         """
-        if call.tool.spec.recovery.limits:
-            await self._enter(call)
-        effect, request = call.effect, call.job.request
-        if effect is None:
-            return
-        keep = call.again is not None
+        request, keep = call.job.request, call.again is not None
         call.job.effect = await self.effects.reserve(
             effect.digest, request.action_id, request.timeout, call.over, keep=keep
         )
         if call.job.effect is None:
             raise self._rests(call, "another call of it began first")
 
-    def leave(self, job: Job) -> None:
-        """Nothing of the call runs any more: others may have its places."""
-        if job.place is not None:
-            seconds = time.monotonic() - job.placed_at
-            self.limits.give_back(job.place, seconds).add_done_callback(asyncio.Future.exception)
-            job.place = None
-
-    def settle(self, job: Job, finished: Finished) -> None:
-        """The receipt is on record, so the effect is done, or free again. A doubt stays that of the
-        chain.
+    async def enter(self, call: ToolCall) -> None:
+        """Wait for the call's moment when it is near. Raises RefusedError for one that comes back
+        later, and redis-py's errors. What it takes is its job's until `leave`.
         """
-        own, request = job.effect, job.request
-        if own is None:
-            return
-        was_tried = job.repeatable and request.attempt - request.limited > 1
-        deed = recorded_outcome(finished).metadata.deed
-        standing = standing_of_outcome(finished.outcome, deed, tried_before=was_tried)
-        if standing in (Standing.DONE, Standing.FREE):
-            says = "" if deed is None else deed.says
-            settled = self.effects.settle(own, request.action_id, standing, says)
-            settled.add_done_callback(asyncio.Future.exception)
-
-    async def _enter(self, call: ToolCall) -> None:
         job, request, spec, patience = call.job, call.job.request, call.tool.spec, PATIENCE
         caller = f"{request.action_id} {job.ref.entry} {job.deliveries}"
         while True:
@@ -135,6 +113,25 @@ class Shared:
             job.place = Place(spec.queue, caller, (*names,))
         await asyncio.sleep(reserved.seconds)
         job.placed_at = time.monotonic()
+
+    def leave(self, job: Job, place: Place) -> None:
+        """Nothing of the call runs any more: others may have its places."""
+        seconds = time.monotonic() - job.placed_at
+        self.limits.give_back(place, seconds).add_done_callback(asyncio.Future.exception)
+        job.place = None
+
+    def settle(self, job: Job, own: OwnEffect, finished: Finished) -> None:
+        """The receipt is on record, so the effect is done, or free again. A doubt stays that of the
+        chain.
+        """
+        request = job.request
+        was_tried = job.repeatable and request.attempt - request.limited > 1
+        deed = recorded_outcome(finished).metadata.deed
+        standing = standing_of_outcome(finished.outcome, deed, tried_before=was_tried)
+        if standing in (Standing.DONE, Standing.FREE):
+            says = "" if deed is None else deed.says
+            settled = self.effects.settle(own, request.action_id, standing, says)
+            settled.add_done_callback(asyncio.Future.exception)
 
     def _rests(self, call: ToolCall, why: str) -> RefusedError:
         request, spec = call.job.request, call.tool.spec

@@ -62,7 +62,7 @@ def read_ended(ended: Ended, tool: Tool, seconds: float) -> Reading | None:
     """What a call gave that had so many seconds, or why nothing; None when it was stopped because
     another worker has it.
     """
-    late = f"{tool.name} did not answer within {seconds:g} s"
+    late = f"{tool.spec.name} did not answer within {seconds:g} s"
     match ended:
         case Returned(value):
             return read_result(tool, value)

@@ -72,8 +72,8 @@ class RefusedError(Exception):
 
 
 def failed(kind: ErrorType, words: str, cause: Cause | None = None, **about: Any) -> Reading:
-    """A call that failed so: where nothing else is said, something may have happened by its type
-    alone.
+    """A call that failed so: where nothing else is said, its type says whether something may have
+    happened.
     """
     if cause is None:
         cause = Cause.BROKEN if kind in UNSURE else Cause.NO_EFFECT
@@ -116,8 +116,8 @@ def fault_of(
     if kind is ErrorType.UNKNOWN and about.get("recoverable"):
         advice = OTHERWISE
     return ErrorInfo(
-        error_type=kind,
-        message=clean(message, MESSAGE) or kind.value,
+        kind,
+        clean(message, MESSAGE) or kind.value,
         suggestion=clean(suggestion, MESSAGE) if suggestion else advice,
         invalid_fields=tuple(clean(name, 200) for name in invalid_fields[:50]),
         **about,

@@ -42,6 +42,8 @@ class Job(Struct, eq=False):
     """Why nothing more of it is wanted: its chain is cancelled, or it is not ours any more."""
     runs: list[Run] = field(default_factory=list)
     """Its tool and the hooks around it, as far as they were begun."""
+    seconds: float = 0.0
+    """What that which runs may take."""
     records: list[HookRecord] = field(default_factory=list)
     """What the hooks around it said."""
     call: Any = None
@@ -70,8 +72,7 @@ class Job(Struct, eq=False):
     @property
     def waited(self) -> int:
         """Ms from its order to the beginning of our work on it."""
-        sent, _, _ = self.ref.entry.partition("-")
-        return self.began_ms - int(sent)
+        return self.began_ms - int(self.ref.entry.partition("-")[0])
 
     @property
     def spec(self) -> ToolSpec:
@@ -81,7 +82,8 @@ class Job(Struct, eq=False):
     @property
     def repeatable(self) -> bool:
         """Whether both the plan and the tool say that it may run again."""
-        return self.request.repeatable and self.spec.repeatable
+        is_tools = self.tool is not None and self.tool.spec.repeatable
+        return is_tools and self.request.repeatable
 
     @property
     def called(self) -> bool:
@@ -103,17 +105,16 @@ class Job(Struct, eq=False):
         """What of it runs now, with its file: a hook, its tool; the tool's name before and
         after.
         """
-        names = [f"{run.what.name} ({run.what.place})" for run in list(self.runs) if not run.gone]
+        names = [
+            f"{run.what.name} ({run.what.place})"
+            for run in list(self.runs)
+            if not run.inside.done()
+        ]
         return [self.request.tool, *names][-1]
-
-    @property
-    def seconds(self) -> float:
-        """What that which runs may take."""
-        return self.runs[-1].seconds if self.runs else 0.0
 
     def note(self, name: str, verdict: HookVerdict, took: int = 0) -> None:
         """Record what a hook around it has said."""
-        self.records.append(HookRecord(name=name, verdict=verdict, duration_ms=took))
+        self.records.append(HookRecord(name, verdict, took))
 
     def ids(self) -> dict[str, str]:
         """What the lines of the log are about."""
@@ -121,12 +122,14 @@ class Job(Struct, eq=False):
         return logs.ids(chain=chain_of(action), action=action, trace=self.trace)
 
     async def run(self, what: Runnable, seconds: float, /, *arguments: Any, **named: Any) -> Ended:
-        """Run its tool, or a function beside it, for so many seconds if there are as many."""
-        if self.over is not None:
+        """Run its tool, or a function beside it, for so many seconds if there are as many. A tool
+        whose result nobody wants is not called.
+        """
+        if self.over is not None and what is self.tool:
             return self.over
-        limit = max(0.0, min(seconds, self.time_left))
+        self.seconds = max(0.0, min(seconds, self.time_left))
         halted = asyncio.get_running_loop().create_future()
-        run = Run(what, limit, begin(what, *arguments, **named), halted)
+        run = Run(what, self.seconds, begin(what, *arguments, **named), halted)
         self.runs.append(run)
         return await run.result()
 

@@ -67,5 +67,4 @@ class LoopWatch:
                 _log.warning(f"{job.doing} {words}", seconds=seconds, hint=UNBLOCK)
             if len(suspects) == 1 and suspects[0].runs:
                 suspects[0].runs[-1].blocked = True
-        too_long = self.seconds >= max(times) + GRACE
-        return suspects if too_long else None
+        return suspects if self.seconds >= max(times) + GRACE else None

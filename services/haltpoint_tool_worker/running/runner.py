@@ -76,18 +76,13 @@ class Run(Struct, eq=False):
     """It has kept the event loop from turning."""
 
     @property
-    def gone(self) -> bool:
-        """Whether nothing of it runs any more."""
-        return self.inside.done()
-
-    @property
     def stopped(self) -> Stopped | None:
         """Why its result is of no use any more. For any thread."""
         return self.halted.result() if self.halted.done() else None
 
-    def stop(self, why: Stopped | None) -> None:
-        """Wait for it no longer than a moment. What has ended is not stopped any more, whichever a
-        loop tells first that was blocked.
+    def stop(self, why: Any) -> None:
+        """Wait for it no longer than a moment, because it is Stopped so. What has ended is not
+        stopped any more, whichever of the two a loop hears first that was blocked.
         """
         if not self.halted.done():
             self.halted.set_result(None if self.inside.done() else why)
@@ -99,9 +94,8 @@ class Run(Struct, eq=False):
         context says.
         """
         inside, is_async = self.inside, self.what.is_async
-        inside.add_done_callback(lambda _: self.stop(None))
-        loop = asyncio.get_running_loop()
-        timer = loop.call_later(self.seconds, self.stop, Stopped.TIMED_OUT)
+        inside.add_done_callback(self.stop)
+        timer = asyncio.get_running_loop().call_later(self.seconds, self.stop, Stopped.TIMED_OUT)
         why = await self.halted
         timer.cancel()
         if why is not None:
@@ -120,7 +114,7 @@ class Run(Struct, eq=False):
         return answer
 
 
-def begin(what: Runnable, *arguments: Any, **named: Any) -> "asyncio.Future[Answer]":
+def begin(what: Runnable, /, *arguments: Any, **named: Any) -> "asyncio.Future[Answer]":
     """Call it beside us. Never raises what it raises."""
     call = partial(what.function, *arguments, **named)
     loop = asyncio.get_running_loop()

@@ -85,7 +85,7 @@ async def run_call(
     call = Call(registry, tool.name, arguments, shared=shared, begun=begun, **given)
     finished = await call.receipt()
     if call.job.effect is not None:
-        call.pipeline.shared.settle(call.job, finished)
+        call.pipeline.shared.settle(call.job, call.job.effect, finished)
     return finished
 
 

@@ -5,6 +5,7 @@ of the test's.
 import asyncio
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -21,6 +22,7 @@ from haltpoint.contracts.results import ErrorType, Metadata, NextAction, Outcome
 from haltpoint.runtime.store.receipts import Finished
 from haltpoint.tools.hooks import Hook, hook_of
 from haltpoint_tool_worker.registry import Registry
+from haltpoint_tool_worker.running.runner import Stopped
 from tests.unit.tool_worker.calling import Call, Paper, fault_of, question_of, tool_in
 from tests.unit.tool_worker.hostile import RAISED, Exits, Liar
 
@@ -542,6 +544,23 @@ async def test_h1_a_post_hook_may_withhold_a_result(words: str) -> None:
     )
     assert told.error.startswith("BLOCKED: ")
     assert (ran, told.hooks, told.data) == ([], [("review", "block")], "{}")
+
+
+async def test_h1_what_a_call_gave_whose_chain_is_cancelled_is_reviewed_all_the_same() -> None:
+    calls: list[Call] = []
+
+    @tool
+    async def slow() -> str:
+        calls[0].job.stop(Stopped.CANCELLED)
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(60)
+        return "sent"
+
+    registry = Registry()
+    registry.add(tool_in(slow))
+    registry.prepare([declared(post(lambda _: None))])
+    calls.append(Call(registry, "slow"))
+    assert (await calls[0].receipt()).data == '{"value":"sent"}'
 
 
 # ---- built in ----

@@ -57,7 +57,8 @@ async def run_call(
         await wait_until(lambda: bool(RAN))
         call.job.stop(Stopped.CANCELLED)
     finished = await work
-    call.pipeline.shared.leave(call.job)
+    if call.job.place is not None:
+        call.pipeline.shared.leave(call.job, call.job.place)
     return finished
 
 

@@ -11,7 +11,7 @@ from haltpoint.tools import MalformedResultError, Tool, register
 from haltpoint_tool_worker.results.classify import classify
 from haltpoint_tool_worker.running.runner import Raised, Returned, Run, Stopped, begin
 from tests.unit.tool_worker import hostile
-from tests.unit.tool_worker.calling import fault_of
+from tests.unit.tool_worker.calling import fault_of, receipt_of
 
 
 async def run(
@@ -54,16 +54,29 @@ async def test_a_function_that_gives_a_coroutine_is_told_what_to_do() -> None:
     assert isinstance(ended.error, MalformedResultError)
 
 
+@pytest.mark.parametrize("is_async", [True, False], ids=["coroutine", "function"])
+async def test_a_tool_may_have_parameters_of_any_name(is_async: bool) -> None:
+    def act(what: str, seconds: int, function: str) -> str:
+        return f"{what} {seconds} {function}"
+
+    async def act_later(what: str, seconds: int, function: str) -> str:
+        return act(what, seconds, function)
+
+    tool = register(act_later if is_async else act)
+    finished = await receipt_of(tool, '{"what": "a", "seconds": 1, "function": "b"}')
+    assert finished.data == '{"value":"a 1 b"}'
+
+
 async def test_a_thread_that_takes_too_long_is_left_behind_and_its_end_is_known() -> None:
     gate, runs = threading.Event(), list[Run]()
     ended = await run(_waiting(gate), 0.01, runs.append)
     assert ended is Stopped.TIMED_OUT
-    assert not runs[0].gone
+    assert not runs[0].inside.done()
     gone = asyncio.Event()
     runs[0].inside.add_done_callback(lambda _: gone.set())
     gate.set()
     await gone.wait()
-    assert runs[0].gone
+    assert runs[0].inside.done()
 
 
 async def test_a_thread_has_a_moment_to_end_by_itself_when_its_chain_is_cancelled() -> None:
