@@ -3,7 +3,7 @@ comes this way.
 """
 
 import asyncio
-from collections.abc import Generator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
 from contextlib import contextmanager, suppress
 from itertools import accumulate
 from time import monotonic
@@ -19,6 +19,15 @@ HEART: Final = b": heartbeat\n\n"
 
 EVERYTHING = ""
 """In place of a chain's id: what happens in any chain."""
+
+
+async def hearts(seconds: float) -> AsyncIterator[bytes]:
+    """A pause of a stream, which says meanwhile that it is alive, and so can be ended."""
+    while seconds > HEARTBEAT:
+        await asyncio.sleep(HEARTBEAT)
+        seconds -= HEARTBEAT
+        yield HEART
+    await asyncio.sleep(seconds)
 
 
 class Watched:

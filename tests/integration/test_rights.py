@@ -5,16 +5,20 @@ a right that a user of one's own lacks is found before anything is written.
 import re
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import Any, Final
+from types import SimpleNamespace
+from typing import Any, Final, cast
 
 import pytest
 
+from haltpoint.contracts.people.keys import Scope
 from haltpoint.runtime.config.settings import Settings
 from haltpoint.runtime.service import preflight, rights
 from haltpoint.runtime.store import library
 from haltpoint.runtime.streams.connection import connect
 from haltpoint.runtime.streams.refused import RefusedForNow
 from haltpoint.runtime.streams.topology import PREFIX, Topology
+from haltpoint_gateway.people.limits import count_submission
+from haltpoint_gateway.people.principal import Principal
 from tests.topologies.servers import ENGINES, Site
 from tests.topologies.users import ACL, USERS, Users
 
@@ -54,6 +58,12 @@ async def test_each_user_has_the_rights_of_its_service(servers: Users, user: str
         await TOPOLOGY.ensure(redis)
         checks = await preflight.examine(redis, Settings(), TOPOLOGY, servers.urls[user], user)
     assert [check.what for check in checks if not check.ok] == []
+
+
+async def test_the_gateway_may_count_what_a_key_submits(servers: Users) -> None:
+    async with connect(servers.urls["gateway"]) as redis:
+        gateway = SimpleNamespace(redis=redis, settings=Settings())
+        await count_submission(cast("Any", gateway), Principal("ann", "acme", (Scope.SUBMIT,)))
 
 
 FORBIDDEN: Final = {

@@ -1,5 +1,6 @@
 """Where notices go: a service that Apprise knows, or a webhook of an operator's own."""
 
+import asyncio
 import json
 import os
 from collections.abc import Callable, Coroutine
@@ -15,12 +16,12 @@ from haltpoint_gateway.notices.words import Letter
 _PATIENCE: Final = 15.0
 """Seconds that a service has to take a notice."""
 _APART: Final = 1.2
-"""Seconds that Apprise waits at most from one notice to the next, as it does for Slack; for mail it
-would be 5.5.
+"""Seconds that Apprise waits from one notice to the next, as it does for Slack; for mail it would
+be 5.5.
 """
 
 Channel = Callable[[Letter], Coroutine[Any, Any, None]]
-"""Delivers a letter. Raises UndeliveredError."""
+"""Delivers a letter. Raises UndeliveredError, or whatever an address or an answer leads to."""
 
 
 class UndeliveredError(Exception):
@@ -44,7 +45,7 @@ def _service(rule: NotifyRule, url: str) -> Channel:
         fix = "See https://appriseit.com/services/ for the addresses of services"
         raise _unusable(rule, "Apprise does not know the address in its `url`", fix)
     for server in service:
-        server.request_rate_per_sec = min(server.request_rate_per_sec, _APART)
+        server.request_rate_per_sec = _APART
 
     async def send(letter: Letter) -> None:
         if not await service.async_notify(letter.text, letter.title):
@@ -62,7 +63,7 @@ def _signed(rule: NotifyRule) -> Channel:
     except (EmptyWebhookSecretError, ValueError) as error:
         fix = "Set it to whsec_ and 24 bytes or more in base64"
         raise _unusable(rule, f"{name} has no secret that can sign", fix) from error
-    http = httpx.AsyncClient(timeout=_PATIENCE, headers={"Connection": "close"})
+    http = httpx.AsyncClient(headers={"Connection": "close"})
 
     async def send(letter: Letter) -> None:
         body = json.dumps(letter.document)
@@ -74,10 +75,8 @@ def _signed(rule: NotifyRule) -> Channel:
             "webhook-timestamp": str(int(now.timestamp())),
             "webhook-signature": secret.sign(notice_id, now, body),
         }
-        try:
+        async with asyncio.timeout(_PATIENCE):
             reply = await http.post(str(rule.webhook), content=body, headers=headers)
-        except httpx.HTTPError as error:
-            raise UndeliveredError(f"{type(error).__name__}: {error}") from error
         if not reply.is_success:
             raise UndeliveredError(f"it answered {reply.status_code}")
 

@@ -7,6 +7,7 @@ A notice is kept before the fact that it is about is acknowledged, and forgotten
 delivered. So it is sent at least once, always under the same id, whatever becomes of a gateway.
 """
 
+import asyncio
 import json
 import math
 import time
@@ -18,15 +19,17 @@ from urllib.parse import urljoin
 from haltpoint.contracts.people.notices import Notice, NotifyRule
 from haltpoint.runtime.streams.delivery import Entry
 from haltpoint_gateway.gateway import Gateway
-from haltpoint_gateway.notices.channels import Channel, UndeliveredError
+from haltpoint_gateway.notices.channels import Channel
 from haltpoint_gateway.notices.words import letter_of
 
 GROUP: Final = "notices"
 FAILED: Final = "hp:{0}:notices"
 """The hash of the notices whose last try failed, by their ids."""
-_PAUSES: Final = (30, 60, 120, 240, 480, 960, *[1800] * 24)
-"""Seconds from each try to the next, or up to twice as long; so a gateway has the first of them to
-send a notice that it took. It is given up behind the last, after a day.
+_LEASE: Final = 30
+"""Seconds in which a gateway that took a notice has to send it; it may have twice as long."""
+_PAUSES: Final = (5, 10, 20, 40, 80, 160, 320, 640, 1280, *[1800] * 46, 7 * 86400)
+"""Seconds behind each try that failed. After a day a notice is given up; it is forgotten behind the
+last pause.
 """
 _BATCH: Final = 2
 """Notices of a rule that are sent in one turn. Twenty held up answers by a quarter of a second."""
@@ -58,12 +61,12 @@ class Notifier:
         await self.handle([entry])
 
     async def deliver(self, rule: NotifyRule) -> None:
-        """Deliver what is due by one rule, one after the other."""
+        """Deliver what is due by one rule."""
         redis = self.gateway.redis
         queue = _queue(rule)
         now = time.time()
-        for name in await redis.zrangebyscore(queue, 0, now, 0, _BATCH):
-            await self._take(rule, name.decode())
+        due = await redis.zrangebyscore(queue, 0, now, 0, _BATCH)
+        await asyncio.gather(*[self._take(rule, name.decode()) for name in due])
 
     async def _hear(self, request_id: str) -> None:
         """Keep the notices of a question that was opened or closed."""
@@ -83,25 +86,27 @@ class Notifier:
         """Send a notice, unless another gateway does; keep why it was not taken."""
         redis = self.gateway.redis
         queue = _queue(rule)
+        lease = (time.time() // _LEASE + 2) * _LEASE
+        # Of two gateways that saw it at the same moment, the second one changes nothing.
+        if not await redis.zadd(queue, {name: lease}, xx=True, gt=True, ch=True):
+            return
         text = await redis.hget(FAILED, name)
         notice = Notice.model_validate_json(text) if text else Notice.begun(name)
-        left = _PAUSES[notice.tries :]
-        pause = left[0] if left else self.gateway.settings.limits.retention
-        turn = time.time() // pause + 2
-        # Of two gateways that saw it at the same moment, the second one changes nothing.
-        if not await redis.zadd(queue, {name: turn * pause}, xx=True, gt=True, ch=True):
-            return
         try:
             await self._send(rule, notice)
             await redis.zrem(queue, name)
             await redis.hdel(FAILED, name)
-        except UndeliveredError as error:
-            tried = {"tries": notice.tries + 1, "fault": str(error), "given_up": not left}
-            failed = notice.model_copy(update=tried)
+        except Exception as error:  # noqa: BLE001 - of a service, or a question of another release
+            tries = notice.tries + 1
+            words = str(error) or repr(error)
+            fault = {"tries": tries, "fault": words, "given_up": tries == len(_PAUSES)}
+            failed = notice.model_copy(update=fault)
             await redis.hset(FAILED, name, failed.model_dump_json())
+            due = time.time() + _PAUSES[notice.tries]
+            await redis.zadd(queue, {name: due}, xx=True)
 
     async def _send(self, rule: NotifyRule, notice: Notice) -> None:
-        """Send a notice that is needed yet. Raises UndeliveredError."""
+        """Send a notice that is needed yet. Raises whatever keeps it from that."""
         request_id = notice.request_id
         request = await self.gateway.views.request(request_id, lambda _: True)
         if notice.given_up or request is None or notice.is_of_an_end is request.is_open:

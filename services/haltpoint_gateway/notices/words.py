@@ -38,8 +38,7 @@ def letter_of(
     document |= {"type": happened, "id": notice.id, "request_id": request.id, "link": link}
     document["to"] = request.answerers.to
     question = shown["question"]
-    whom = who_may(request)
-    lines = [f"For {whom}, until {request.deadline:%Y-%m-%d %H:%M} UTC.", link]
+    lines = [f"For {who_may(request)}, until {request.deadline:%Y-%m-%d %H:%M} UTC.", link]
     if spec and spec.queue:
         does = document["does"] = spec.description.partition("\n")[0]
         lines.insert(0, does)
@@ -48,6 +47,5 @@ def letter_of(
         calls = [listed["arguments"] for listed in (shown, *shown.get("others", ()))]
         document |= {"arguments": calls[0], "others": calls[1:]}
         lines += [call(request.tool, arguments, width=1000) for arguments in calls]
-    lines.insert(0, question)
-    text = "\n".join(lines)
+    text = "\n".join((question, *lines))
     return Letter(f"A question is {request.status}: {question}"[:200], text, document)

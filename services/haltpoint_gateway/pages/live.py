@@ -3,7 +3,6 @@
 A page looks again as soon as its stream is open, so nothing has to be sent twice.
 """
 
-import asyncio
 import random
 from collections.abc import AsyncGenerator
 from typing import Annotated, Final
@@ -15,7 +14,7 @@ from haltpoint_gateway.api.chains import header_of
 from haltpoint_gateway.gateway import Here
 from haltpoint_gateway.pages.door import Person
 from haltpoint_gateway.shared_logs import as_stream
-from haltpoint_gateway.watchers import EVERYTHING, HEART, Watchers
+from haltpoint_gateway.watchers import EVERYTHING, HEART, Watchers, hearts
 
 PAUSE: Final = 1.0
 """Seconds between two calls to look again."""
@@ -45,8 +44,9 @@ async def changes(watchers: Watchers, chain: str) -> AsyncGenerator[bytes]:
                 yield HEART
                 continue
             crowd = len(watch.chain.watches) / LOOKS
-            if crowd > 1:
-                await asyncio.sleep(crowd * random.random())
+            async for heart in hearts(crowd * random.random()):
+                yield heart
             watch.woken.clear()
             yield b"event: changed\ndata:\n\n"
-            await asyncio.sleep(max(PAUSE, crowd))
+            async for heart in hearts(max(PAUSE, crowd)):
+                yield heart

@@ -23,11 +23,11 @@ async def count_submission(gateway: Gateway, who: Principal) -> None:
     count, _ = await pipeline.execute()
     if count <= most:
         return
-    left = _MINUTE - seconds
-    detail = f"{who.name!r} has submitted {most} tasks in this minute."
-    hint = (
-        f"Send it again in {left} s, with the same Idempotency-Key; "
-        "HALTPOINT_LIMITS__SUBMISSIONS raises the limit."
+    raise Problem(
+        429,
+        "too_many_submissions",
+        f"{who.name!r} has submitted {most} tasks in this minute.",
+        hint="Send it again after Retry-After seconds, with the same Idempotency-Key; "
+        "HALTPOINT_LIMITS__SUBMISSIONS raises the limit.",
+        headers={"Retry-After": str(_MINUTE - seconds)},
     )
-    headers = {"Retry-After": str(left)}
-    raise Problem(429, "too_many_submissions", detail, hint=hint, headers=headers)

@@ -30,7 +30,7 @@ from haltpoint.runtime.config.settings import GatewaySettings, LimitSettings
 from haltpoint.runtime.service.embedded import EmbeddedServer
 from haltpoint.runtime.service.http import HttpServer
 from haltpoint.runtime.streams.topology import make_groups
-from haltpoint_gateway.notices.notifier import GROUP, Notifier
+from haltpoint_gateway.notices.notifier import FAILED, GROUP, Notifier
 from tests.integration.gateway.conftest import ADMIN, System, running
 from tests.support import wait_until
 
@@ -175,6 +175,18 @@ async def test_a_question_that_is_answered_in_time_is_not_announced(
     assert receiver.ids() == {f"desk/{waiting}/opened"}
 
 
+async def _faults(system: System) -> list[str]:
+    return [item["fault"] for item in (await system.get("notices"))["items"]]
+
+
+async def _has_failed(system: System) -> bool:
+    return bool(await _faults(system))
+
+
+async def _is_heard(system: System) -> bool:
+    return bool(await system.redis.zcard(f"{FAILED}:desk"))
+
+
 async def _is_empty(system: System) -> bool:
     return not await system.redis.exists("hp:{0}:notices", "hp:{0}:notices:desk")
 
@@ -190,6 +202,60 @@ async def test_a_service_that_fails_gets_the_notice_again_under_the_same_id(
         await wait_until(lambda: _is_empty(system))
     assert receiver.tries == {f"desk/{request}/opened": 4}
     assert (await system.get("notices"))["items"] == []
+
+
+async def test_a_service_that_is_slow_holds_up_one_notice_of_its_rule_and_no_other(
+    system: System, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    goes_on = asyncio.Event()
+
+    class Slow(Receiver):
+        async def take(self, request: Request) -> Response:
+            self.tries[request.headers["webhook-id"]] += 1
+            await goes_on.wait()
+            return Response(status_code=204)
+
+    receiver = Slow()
+    async with listening(receiver) as where, gateway(system, server, tmp_path, rule(where)):
+        asked = [await system.asked() for _ in range(2)]
+        await wait_until(lambda: len(receiver.tries) == 2)
+        goes_on.set()
+    assert receiver.tries == {f"desk/{request}/opened": 1 for request in asked}
+
+
+@pytest.mark.parametrize("place", ["mailto:x", "http://xn--a/"])
+async def test_an_answer_that_leads_nowhere_ends_no_gateway(
+    system: System, server: EmbeddedServer, tmp_path: Path, place: str
+) -> None:
+    class Elsewhere(Receiver):
+        async def take(self, _: Request) -> Response:
+            return Response(status_code=302, headers={"location": place})
+
+    async with listening(Elsewhere()) as where, gateway(system, server, tmp_path, rule(where)):
+        await system.asked()
+        await wait_until(lambda: _has_failed(system))
+        assert all(await _faults(system))
+
+
+async def test_a_question_that_cannot_be_read_ends_no_gateway_when_its_notice_is_due(
+    system: System, server: EmbeddedServer, tmp_path: Path
+) -> None:
+    receiver = Receiver()
+    async with (
+        listening(receiver) as where,
+        gateway(system, server, tmp_path, rule(where, 'after = "2s"')),
+    ):
+        request = await system.asked()
+        await wait_until(lambda: _is_heard(system))
+        chain, name = request.rsplit(".", 1)
+        row = system.topology.key_of("data", chain)
+        redis: Any = system.redis
+        text = await redis.hget(row, name)
+        other = text.replace(b'"clarification"', b'"novelty"')
+        await redis.hset(row, name, other)
+
+        await wait_until(lambda: _has_failed(system))
+        assert "novelty" in (await _faults(system))[0]
 
 
 async def test_a_notice_that_no_service_takes_is_seen_given_up_after_a_day_and_then_forgotten(
@@ -212,10 +278,9 @@ async def test_a_notice_that_no_service_takes_is_seen_given_up_after_a_day_and_t
             assert not item["given_up"]
             shown = await system.http.get(f"/v1/requests/{request}")
             assert shown.json()["status"] == "open"  # a failing notice touches no chain
-        monkeypatch.setattr("haltpoint_gateway.notices.notifier._PAUSES", ())
+        monkeypatch.setattr("haltpoint_gateway.notices.notifier._PAUSES", (4.0,))
         again = await system.asked()
-        limits = LimitSettings(retention=4.0)
-        async with gateway(system, server, tmp_path, rule(where), limits=limits):
+        async with gateway(system, server, tmp_path, rule(where)):
 
             async def is_given_up() -> bool:
                 return [n["request_id"] for n in await listed() if n["given_up"]] == [again]
@@ -373,4 +438,4 @@ async def test_an_operator_tries_a_rule_from_the_command_line(
     assert [document["type"] for document in receiver.taken] == ["test"]
     assert "no rule is called 'disk': there are: desk" in unknown.stderr
     gone = await asyncio.to_thread(typed, "desk")
-    assert "HP-006 the notice was not delivered: ConnectError" in gone.stderr
+    assert "HP-006 the notice was not delivered: All connection attempts failed" in gone.stderr

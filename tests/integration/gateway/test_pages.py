@@ -29,7 +29,7 @@ from haltpoint_gateway.http_api import make_api
 from haltpoint_gateway.pages import live
 from haltpoint_gateway.pages.door import COOKIE
 from haltpoint_gateway.people.api import list_keys, revoke_key
-from haltpoint_gateway.watchers import EVERYTHING
+from haltpoint_gateway.watchers import EVERYTHING, HEART, HEARTBEAT, hearts
 from tests.integration.gateway.conftest import ADMIN, BOSS, System, bearer
 from tests.integration.gateway.test_deployment import letter
 from tests.integration.gateway.test_keys import OWN
@@ -587,3 +587,8 @@ async def test_a_person_sees_for_whom_a_question_is_who_has_taken_it_and_who_sai
     assert answered.headers["location"] == f"/inbox?answered={theirs}"
     card = await stranger.see(f"/inbox/{theirs}")
     assert ("Answered by bob, ann" in card, "So far" in card) == (True, False)
+
+
+async def test_a_pause_of_a_stream_says_that_it_is_alive() -> None:
+    said = [heart async for heart in hearts(HEARTBEAT + 0.01)]
+    assert (said, [heart async for heart in hearts(0.01)]) == ([HEART], [])

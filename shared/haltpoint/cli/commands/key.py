@@ -41,7 +41,10 @@ def create(
 ) -> None:
     """Create a key and print it; it is never shown again."""
     given = {"tenant": tenant, "groups": group, "expires": expires}
-    asked: dict[str, Any] = {"name": name, **{key: what for key, what in given.items() if what}}
+    asked: dict[str, Any] = {
+        "name": name,
+        **{key: what for key, what in given.items() if what is not None},
+    }
     if scope is not None:
         asked["scopes"] = [word.strip() for word in scope.split(",")]
     key = _asked(asked)

@@ -18,7 +18,7 @@ def test(shell: Shell, name: Annotated[str, typer.Argument(help="The rule's name
     import uuid
 
     from haltpoint.runtime.config import policy_file
-    from haltpoint_gateway.notices.channels import UndeliveredError, channel_of
+    from haltpoint_gateway.notices.channels import channel_of
     from haltpoint_gateway.notices.words import Letter
 
     rules = {rule.name: rule for rule in policy_file.read(shell.settings.policy_file).notify}
@@ -31,7 +31,8 @@ def test(shell: Shell, name: Annotated[str, typer.Argument(help="The rule's name
     letter = Letter(words, words, {"type": "test", "id": notice, "text": words})
     try:
         asyncio.run(channel_of(rules[name])(letter))
-    except UndeliveredError as error:
+    except Exception as error:
         fix = "Try the address with the tools of its service"
-        raise HaltpointError("HP-006", "the notice was not delivered", str(error), fix) from error
+        why = str(error) or repr(error)
+        raise HaltpointError("HP-006", "the notice was not delivered", why, fix) from error
     shell.show({"delivered": name}, note=f"Delivered by the rule {name!r}.")
