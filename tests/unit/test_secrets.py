@@ -77,6 +77,10 @@ def test_a_secret_of_a_known_form_is_starred_wherever_it_is(form: str) -> None:
         "password: |\n  Zq9x",
         "token=SecretStr('Zq9x')",
         "the token 'Zq9x' is wrong",
+        "**Password:** Zq9x",
+        "**Password**: Zq9x",
+        "`password`: `Zq9x`",
+        "password：Zq9x",
     ],
 )
 def test_a_name_gives_its_value_in_every_way_of_writing(text: str) -> None:

@@ -53,31 +53,32 @@ HEAD: Final = re.compile(
     r"|[(\[,]\s?[(\[]b?\\*[\"']([\w-]++)\\*[\"'],\s?"
     r"|(?:(?<![\w\\-])|(?<=\\[nrt]))(?!(?:\w+ |(?<=\w ))(?i:pass|tokens)\b"
     r"|(?i:[\w-]*?(?:\b|_)(?:pass|tokens))\\*[\"']?\s*[:=]\s*\d+\b)"
-    r"((?:\w++ )?[\w-]++)(\\*[\"'])?(?:\]|%5D)?"
-    r"(?:\s{0,8}[:=]{1,2}>?\s{0,8}(?:[|>][+-]?\s+)?|(?<=\w) (?=\\*[\"'][^\"'\s]{4}))"
+    r"((?:\w++ )?[\w-]++)(\\*[\"'`])?(?:\]|%5D|\*\*)?"
+    r"(?:\s{0,8}[:=：]{1,2}>?(?:\*\*(?=\s))?\s{0,8}(?:[|>][+-]?\s+)?|(?<=\w) (?=\\*[\"'][^\"'\s]{4}))"
 )
 """How a text names the value behind: a header, an element, an option, an entry with a name and a
 value, a pair in a list, and `password=...`, `"pin": 1234`, in JSON inside of JSON, too. A sentence
 names nothing: `all tests pass: ...`.
 """
 _LIKE_PAIR: Final = (
-    rf"(?i:(?:{_ENDS}|{_WORDS})(?:_?(?:{_SUFFIXES}))*(?:\\*[\"'\]]|%5D)*(?:\s+[\w:]{{1,20}})?"
-    rf"\s*[:=,>}}\]\"']|-\w*(?:{_ENDS}|{_WORDS})\s|(?:pass|tokens)\\*[\"']?\s*[:=]+>?\s*[^\s\dn])"
+    rf"(?i:(?:{_ENDS}|{_WORDS})(?:_?(?:{_SUFFIXES}))*(?:\\*[\"'`\]]|%5D|\*)*(?:\s+[\w:]{{1,20}})?"
+    rf"\s*[:=：,>}}\]\"']|-\w*(?:{_ENDS}|{_WORDS})\s|(?:pass|tokens)\\*[\"']?\s*[:=]+>?\s*[^\s\dn])"
 ).replace("_?", "[ _-]?")
 """The same as far as linear time can tell."""
 
 FORMS: Final = (
     (
         r"\b(?:sk|pk|rk|gsk|csk|xai|pplx|tvly|nvapi|pcsk|tgp_v1|lsv2_(?:pt|sk)|gh[oprsu]|github_pat"
-        r"|gl(?:pat|dt|rt|cbt|ptt|soat|sa|c)|npm|pypi|rubygems|CLOJARS|dckr_[po]at|bkua|CCIPAT"
+        r"|gl(?:pat|dt|rt|cbt|ptt|soat|sa|c|ft|agent|imt|ffct)|npm|pypi|rubygems|CLOJARS|dckr_[po]at|bkua|CCIPAT"
         r"|do[opr]_v1|tskey|vercel_blob_rw|GOCSPX|HRKU|PMAK|CFPAT|NR(?:AK|JS|II)|mdb_sa_sk|xapp"
-        r"|xox[abceoprs](?:\.xox[a-z])?|ntn|lin_(?:api|oauth)|figd|sntry[su]|sbp|sb_secret"
+        r"|xox[abcdeoprs](?:\.xox[a-z])?|ntn|lin_(?:api|oauth)|figd|sntry[su]|sbp|sb_secret"
         r"|pscale_(?:tkn|pw|oauth)|whsec|x(?:key|smtp)sib|sq0[a-z]{3}|shp(?:at|ca|pa|ss)"
         r"|(?:shippo|duffel|rzp)_(?:live|test)|FLWSECK(?:_TEST)?|pdl_\w{2,8}_apikey|AGE-SECRET-KEY)[-_][\w-]{8,}"
+        r"(?:\.[0-9a-z]{2}\.[0-9a-z]{7,})?"
     ),
     # Others that words begin with.
     (
-        r"\b(?:hf|r8|re|secret|ops|sgp|rnd|pul|pnu|rdme|tfp|napi|jina|ph[cx]|sq[pua]|vc[piark]|fo1"
+        r"\b(?:hf|r8|re|secret|ops|sgp|rnd|pul|pnu|rdme|tfp|nfp|napi|jina|pa|fw|e2b|ph[cx]|sq[pua]|vc[piark]|fo1"
         r"|fm[12][ar]?)[-_][0-9A-Za-z]{20,}[\w+/=-]*"
     ),
     r"\bhp_[\w-]{30,}",
@@ -85,9 +86,12 @@ FORMS: Final = (
     r"\bEAA[A-Z][\w-]{40,}",
     r"\b(?:AKIA|ASIA|ABIA|ACCA|LTAI)[0-9A-Za-z]{12,}",
     r"\bABSK[\w+/=]{60,}",
-    r"\bAKCp[\w-]{60,}",
+    r"\b(?:AKCp[\w-]{60,}|GR1348941[\w-]{20,})",
     r"\bAIza[\w-]{30,}",
-    r"\bya29\.[\w.-]{20,}",
+    r"\b(?:ya29\.[\w.-]{20,}|AQ\.Ab[\w-]{30,}|1//0[\w-]{30,})",
+    r"\b[0-9A-Za-z]{52,}JQQJ99[0-9A-Za-z]{10,}",
+    r"\bv1\.0-[0-9a-f]{24}-[0-9a-f]{100,}",
+    r"\b(?:A21AA[\w-]{50,}|AQE[\w+/=-]{60,}|access_token\$production\$[\w$]{20,})",
     r"\bdp\.[a-z]{2,5}\.[\w.-]{20,}",
     r"\bdt0[a-z]\d{2}\.\w{8,}\.\w{20,}",
     r"\b\w{14}\.atlasv1\.[\w-]{20,}",
