@@ -182,3 +182,12 @@ def test_each_folder_has_a_state_directory_of_its_own(
 def test_words_of_pydantic_that_are_in_no_table_begin_like_ours() -> None:
     fault = {"type": "uuid_parsing", "msg": "Input should be a valid UUID, invalid length"}
     assert in_words(fault) == "must be a valid UUID, invalid length"
+
+
+def test_a_section_of_the_file_that_is_none_has_the_nearest_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "haltpoint.toml").write_text('[modell]\nname = "x"\n')
+    with pytest.raises(SettingsError, match=r"is not a setting; did you mean model\?"):
+        settings_sources.load()

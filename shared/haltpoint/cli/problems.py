@@ -65,7 +65,7 @@ _FIXES: Final = {
     "too_many_submissions": "Try again in a minute; HALTPOINT_LIMITS__SUBMISSIONS is the limit",
     "redis_unreachable": "haltpoint chain list shows whether it took effect",
     "answered_already": "The first answer counts; haltpoint chain show shows it",
-    "invalid_fields": "haltpoint COMMAND --help shows what it takes",
+    "invalid_fields": "Its --help shows what the command takes",
     "invalid_plan": "Change these; haltpoint tool show TOOL lists a tool's arguments",
 }
 """What to do, where the gateway's own hint speaks to programs."""

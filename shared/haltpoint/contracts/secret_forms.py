@@ -54,7 +54,8 @@ HEAD: Final = re.compile(
     r"|(?:(?<![\w\\-])|(?<=\\[nrt]))(?!(?:\w+ |(?<=\w ))(?i:pass|tokens)\b"
     r"|(?i:[\w-]*?(?:\b|_)(?:pass|tokens))\\*[\"']?\s*[:=]\s*\d+\b)"
     r"((?:\w++ )?[\w-]++)(\\*[\"'`])?(?:\]|%5D|\*\*)?"
-    r"(?:\s{0,8}[:=：]{1,2}>?(?:\*\*(?=\s))?\s{0,8}(?:[|>][+-]?\s+)?|(?<=\w) (?=\\*[\"'][^\"'\s]{4}))"
+    r"(?:\s{0,8}[:=：]{1,2}>?(?:\*\*(?=\s))?\s{0,8}"
+    r"(?:[|>][+-]?\s+)?|(?<=\w) (?=\\*[\"'][^\"'\s]{4}))"
 )
 """How a text names the value behind: a header, an element, an option, an entry with a name and a
 value, a pair in a list, and `password=...`, `"pin": 1234`, in JSON inside of JSON, too. A sentence

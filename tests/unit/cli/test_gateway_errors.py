@@ -109,4 +109,4 @@ def test_a_field_of_the_task_is_told_as_the_option_that_gave_it() -> None:
     error = told(GatewayError(422, problem), "")
     assert "--budget turnz: no such field" in error.why
     assert "--conversation: is too long" in error.why
-    assert error.fix == "haltpoint COMMAND --help shows what it takes"
+    assert error.fix == "Its --help shows what the command takes"

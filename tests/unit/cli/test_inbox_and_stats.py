@@ -43,7 +43,9 @@ def test_a_long_inbox_shows_some_and_says_how_many_are_open(
     monkeypatch.setattr(inbox, "talk", talk)
     shown = CliRunner().invoke(app, ["inbox", "--limit", "2"])
     assert shown.stdout.count("haltpoint answer ") == 2
-    assert "Open: 5 questions, of which 2 are shown: --limit 5" in shown.stderr
+    first, second, end = shown.stdout.split("\n\n")
+    assert (first.startswith("■"), second.startswith("■"), end) == (True, True, "")
+    assert "Open: 5 questions, 2 shown: --limit 5" in shown.stderr
     assert CliRunner().invoke(app, ["inbox", "--json"]).stderr == ""
 
 

@@ -52,7 +52,7 @@ def inbox(
                 is_new = request.id not in seen
                 seen.add(request.id)
                 if is_new and (watch or shell.json or len(seen) <= limit):
-                    shell.show(request, card(request, shell.out.width))
+                    shell.show(request, (*card(request, shell.out.width), ""))
             if not watch:
                 return
             # A look at thousands takes a while: the gateway has as long without one.
@@ -60,7 +60,7 @@ def inbox(
 
     talk(shell, look)
     open_ones = f"Open: {count(len(seen), 'question')}"
-    more = f"{open_ones}, of which {limit} are shown: --limit {len(seen)}"
+    more = f"{open_ones}, {limit} shown: --limit {len(seen)}"
     some = more if len(seen) > limit else f"{open_ones}."
     shell.note(some if seen else "Inbox empty: nothing is waiting for an answer.")
 

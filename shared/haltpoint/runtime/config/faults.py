@@ -40,8 +40,6 @@ _WORDS: Final = {
     "model_attributes_type": _TABLE,
     "dataclass_type": _TABLE,
     "list_type": "must be a list",
-    "enum": "must be {expected}",
-    "literal_error": "must be {expected}",
     "greater_than": "must be more than {gt:.10g}",
     "greater_than_equal": "must be at least {ge:.10g}",
     "less_than_equal": "must be at most {le:.10g}",

@@ -170,7 +170,8 @@ def _sentence(layers: _Layers, fault: Mapping[str, Any]) -> str:
     name = next((known for known in _NAMES if _is_in(place, known)), place)
     origin = _origin(layers, name)
     if fault["type"] == "extra_forbidden":
-        return f"{name} (from {origin}) is not a setting{near(name, _NAMES, _OTHERWISE)}"
+        known = (*_NAMES, *Settings.model_fields)
+        return f"{name} (from {origin}) is not a setting{near(name, known, _OTHERWISE)}"
     shown = _shown(name, ChainMap(*layers.values()).get(name))
     return f"{name} = {shown} (from {origin}; {_variable(name)}): {in_words(fault)}"
 
