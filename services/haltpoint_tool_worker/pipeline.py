@@ -83,7 +83,7 @@ class Pipeline(Admission):
         tool = self.registry.find(named)
         typed = set(typed_in(tool.spec.parameters)) if tool else ()
         given = [read_json(job.arguments)]
-        if call is not None:
+        if call:
             given.append(call.parsed if call.tool.spec.undoes else call.arguments)
         for values in given:
             yield from secret_values(values, typed)
@@ -202,7 +202,7 @@ class Pipeline(Admission):
     def _finished(self, job: Job, reading: Reading) -> Finished:
         """The receipt with all that is known of the call."""
         request, call = job.request, job.call
-        is_changed = call is not None and call.changed
+        is_changed = call and call.changed
         reading = _judged(job, reading)
         outcome, fault = reading.outcome, reading.outcome.error
         if fault is not None and job.begun and job.spec.idempotent:

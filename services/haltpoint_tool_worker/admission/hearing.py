@@ -60,13 +60,12 @@ class Hearing:
 
     async def after(self, reading: Reading) -> Reading:
         """The result as the post-hooks leave it, or withheld by the first that blocks it."""
-        self.reading = reading
-        for by in self.call.hooks:
-            if by.moment is Moment.POST:
-                result = self.reading.outcome.with_data(from_json(self.reading.data))
-                await self._ask(by, result)
-                # What was cut away has not been reviewed, so it is not kept.
-                self.reading = replace(self.reading, whole="")
+        reviewers = [by for by in self.call.hooks if by.moment is Moment.POST]
+        # What was cut away will not be reviewed, so it is not kept.
+        self.reading = replace(reading, whole="") if reviewers else reading
+        for by in reviewers:
+            result = self.reading.outcome.with_data(from_json(self.reading.data))
+            await self._ask(by, result)
             if self.end is not None:
                 return self.end
         return self.reading
