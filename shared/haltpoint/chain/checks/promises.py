@@ -151,15 +151,13 @@ def offers_end(work: Work, index: int, *, corrected: bool) -> bool:
 
 
 def last_error(work: Work, index: int) -> Action | None:
-    """The last receipt of a step if it is an error or a person's no, else the last no to what is
-    due. That a lookup found nothing is neither, nor is a person's pick.
+    """The last receipt of a step, if it is an error or a person's no. That a lookup found nothing
+    is neither, nor is a person's pick.
     """
     receipts = _receipts(work, (index,))
     if not receipts:
         return None
-    due = tools_in(missing(work, index))
-    nos = [receipt for receipt in receipts if receipt.tool in due and _is_no(receipt)]
-    last = (nos or receipts)[-1]
+    last = receipts[-1]
     error = last.error
     if error is None or _is_reading(work, last):
         return None
@@ -175,9 +173,11 @@ def _receipts(work: Work, steps: Collection[int]) -> list[Action]:
     return [action for action in own if action.outcome and action.tool not in BUILT_IN]
 
 
-def _is_no(receipt: Action) -> bool:
-    error = receipt.error
-    return error is not None and error.error_type is ErrorType.DENIED
+def is_denied(work: Work, index: int) -> bool:
+    """Whether a person has said no in this step to something that is due."""
+    due = tools_in(missing(work, index))
+    faults = [action.error for action in work.actions_of(index) if action.tool in due]
+    return any(fault and fault.error_type is ErrorType.DENIED for fault in faults)
 
 
 def may_be_left(work: Work, index: int) -> bool:

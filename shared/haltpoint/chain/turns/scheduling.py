@@ -20,7 +20,7 @@ from haltpoint.chain.checks.calls import GO, AskFirst, CheckedCall, Refuse, Verd
 from haltpoint.chain.checks.core_tools import HUMAN_SPEC
 from haltpoint.chain.checks.judges import judge, proposed
 from haltpoint.chain.checks.ledger import answered
-from haltpoint.chain.checks.promises import last_error, missing
+from haltpoint.chain.checks.promises import is_denied, last_error, missing
 from haltpoint.chain.model.outputs import (
     Completed,
     Dispatch,
@@ -266,7 +266,7 @@ def _take_words(work: Work, index: int, words: str) -> Next | None:
         arguments = {"question": words.strip()[-LONGEST_QUESTION:]}
         return send(work, CheckedCall(work, index, HUMAN_SPEC, arguments, mode))
     if mode is not Mode.OFF:
-        if last_error(work, index) is not None:
+        if last_error(work, index) is not None or is_denied(work, index):
             return end_by_model(work, index, words)
         fault = no_call(work, index)
         strike(work, index, fault)
