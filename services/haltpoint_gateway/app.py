@@ -78,8 +78,7 @@ async def run(settings: Settings, beside: tuple[str, ...] = ()) -> None:
             here.tell = partial(_miss, gateway)
             file = settings.policy_file
             policy = digest_of(file.read_bytes().decode()) if file else ""
-            note_policy = partial(gateway.audit.note_policy, policy, here.instance)
-            here.every(_HOUR, note_policy, "policy")
+            here.every(_HOUR, partial(gateway.audit.note_policy, policy, here.instance), "policy")
             _listen(here, gateway)
             where = settings.gateway
             app = behind_proxy(make_api(gateway), where)
@@ -121,7 +120,7 @@ def assemble(
         redis=redis,
         functions=Functions(calls, topology),
         agents=agents_file.read(settings.agents_file),
-        patterns=[pattern.id for pattern in policy.patterns],
+        policy=policy,
         store=Store(calls, topology, limits),
         inbox=Inbox(calls, topology),
         audit=Audit(calls, topology, limits.retention),
@@ -160,7 +159,7 @@ def _listen(here: service.Service, gateway: Gateway) -> None:
 
 async def _announce(here: service.Service, gateway: Gateway, public_url: str) -> None:
     """Send notices of questions, where the policy file has rules for it. Raises HaltpointError."""
-    rules = policy_file.read(gateway.settings.policy_file).notify
+    rules = gateway.policy.notify
     if not rules:
         return
     if not gateway.settings.limits.facts_age:
@@ -197,7 +196,7 @@ async def _faults(redis: Redis, topology: Topology, beside: Counter[str]) -> lis
             siblings = await presence.siblings(redis, topology)
     except RefusedForNow as error:
         return [f"Redis refuses writes for now: {error.why}"]
-    except (*UNREACHABLE, TimeoutError):
+    except UNREACHABLE:
         return ["Redis does not answer"]  # where it lies is not for everybody who may ask
     except HaltpointError as error:
         return [str(error)]

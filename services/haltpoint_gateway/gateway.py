@@ -1,7 +1,7 @@
 """What the routes work with, chosen in `app.py`."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final
 
@@ -11,6 +11,7 @@ from starlette.requests import HTTPConnection
 
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.people.keys import Scope
+from haltpoint.contracts.policy import PolicyFile
 from haltpoint.contracts.views.deployment import QueueState
 from haltpoint.contracts.work.agents import Agents
 from haltpoint.runtime.config.settings import Settings
@@ -48,8 +49,7 @@ class Gateway:
     redis: Any  # redis-py's hints say what any protocol version may answer
     functions: Functions
     agents: Agents
-    patterns: Sequence[str]
-    """The ids of those of the policy file."""
+    policy: PolicyFile
     store: Store
     inbox: Inbox
     audit: Audit

@@ -26,7 +26,6 @@ from haltpoint.contracts.work.thoughts import Violation
 from haltpoint.runtime.observability.metrics import Deployment
 from haltpoint.runtime.store.counting import Total, Totals, read_totals
 from haltpoint.runtime.store.rows import Key, local
-from haltpoint.runtime.streams.broker import UNREACHABLE
 from haltpoint.runtime.streams.topology import Topology
 from haltpoint.runtime.views.queues import StreamState, read_stream, without_tenants
 
@@ -84,7 +83,7 @@ class Measures:
                 await self._look_at_streams(found)
                 await self._look_at_questions(found)
                 _show_totals(found, await read_totals(self.redis, self.topology))
-        except (*UNREACHABLE, RedisError, TimeoutError):
+        except (OSError, RedisError):
             return b""
         registry = CollectorRegistry()
         registry.register(found)
@@ -102,13 +101,12 @@ class Measures:
             for limit, calls in limits.items():
                 found.resting.add_metric([queue.name, limit], calls)
         pipeline: Any = self.redis.pipeline(transaction=False)
-        for key in self.topology.keys("dead"):
-            pipeline.xlen(key)
-        for key in self.topology.keys("lost"):
-            pipeline.exists(key)
+        for partition in range(self.topology.partitions):
+            pipeline.xlen(self.topology.key(partition, "dead"))
+            pipeline.exists(self.topology.key(partition, "lost"))
         counts = await pipeline.execute()
-        found.dead_letters.add_metric([], sum(counts[: self.topology.partitions]))
-        found.losses.add_metric([], sum(counts[self.topology.partitions :]))
+        found.dead_letters.add_metric([], sum(counts[::2]))
+        found.losses.add_metric([], sum(counts[1::2]))
 
     async def _look_at_questions(self, found: Deployment) -> None:
         pipeline: Any = self.redis.pipeline(transaction=False)

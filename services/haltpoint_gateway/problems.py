@@ -99,13 +99,14 @@ def found(thing: T | None, kind: str, name: object) -> T:
 
 def redis_unreachable(error: Exception) -> Problem:
     """503: Redis refuses for now, or whether the request took effect is not known."""
+    soon = {"Retry-After": "1"}
     if isinstance(error, RefusedForNow):
         return Problem(
             503,
             "redis_refuses_writes",
             f"Redis refuses writes for now: {error.why}.",
             hint=f"{error.fix}. Then repeat the request: it did nothing.",
-            headers={"Retry-After": "1"},
+            headers=soon,
         )
     log.warning("redis cannot be reached", error=str(error))
     return Problem(
@@ -114,7 +115,7 @@ def redis_unreachable(error: Exception) -> Problem:
         "The gateway cannot reach Redis; the outcome of this request is unknown.",
         hint="Look at the chain or question first; a task with an Idempotency-Key may be "
         "sent again with the same key.",
-        headers={"Retry-After": "1"},
+        headers=soon,
     )
 
 

@@ -79,10 +79,8 @@ class Operating(Connection):
         """Put a dead letter back into its stream. Raises GatewayError `no_such_letter`,
         `not_needed`.
         """
-        path = f"/v1/dlq/{quote(letter)}/requeue"
-        await self._send("POST", path)
+        await self._send("POST", f"/v1/dlq/{quote(letter)}/requeue")
 
     async def drop(self, letter: str) -> None:
         """Forget a dead letter. Raises GatewayError `no_such_letter`."""
-        path = f"/v1/dlq/{quote(letter)}/drop"
-        await self._send("POST", path)
+        await self._send("POST", f"/v1/dlq/{quote(letter)}/drop")

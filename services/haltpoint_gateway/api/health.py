@@ -1,16 +1,11 @@
 """Is it alive, is it ready, what does it count: without a key, as on every service."""
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter
 from fastapi.responses import PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from haltpoint_gateway.gateway import Here
 from haltpoint_gateway.problems import Problem, documented
-
-
-class _Metrics(Response):
-    media_type = CONTENT_TYPE_LATEST
-
 
 router = APIRouter(tags=["health"])
 
@@ -30,7 +25,8 @@ async def readyz(gateway: Here) -> PlainTextResponse:
     return PlainTextResponse("ready\n")
 
 
-@router.get("/metrics", response_class=_Metrics)
-async def metrics(gateway: Here) -> Response:
+@router.get("/metrics", response_class=PlainTextResponse)
+async def metrics(gateway: Here) -> PlainTextResponse:
     """Prometheus text: this process, and the whole deployment."""
-    return _Metrics(generate_latest() + await gateway.measures.text())
+    text = generate_latest() + await gateway.measures.text()
+    return PlainTextResponse(text, media_type=CONTENT_TYPE_LATEST)

@@ -16,6 +16,7 @@ from haltpoint.contracts.base import Ingress, derived_chain_id, root_of
 from haltpoint.contracts.people.audit import Deed
 from haltpoint.contracts.people.humans import Way
 from haltpoint.contracts.people.keys import Scope
+from haltpoint.contracts.tools import BUILT_IN
 from haltpoint.contracts.views.chains import RequestView
 from haltpoint.contracts.work.bounds import EVERY
 from haltpoint.contracts.work.plans import Plan
@@ -183,9 +184,10 @@ async def _check(gateway: Gateway, task: Task) -> None:
     tools = await gateway.catalogue.read() if task.plan or task.bounds else {}
     for name in OF_TOOLS:
         _check_names(f"bounds.{name}", getattr(task.bounds, name, None), tools)
-    _check_names("patterns_off", task.patterns_off, gateway.patterns)
+    patterns = [pattern.id for pattern in gateway.policy.patterns]
+    _check_names("patterns_off", task.patterns_off, patterns)
     if task.plan is not None:
-        _check_plan(with_agents(tools, agents, task), task.plan)
+        _check_plan(tools, with_agents(tools, agents, task), task.plan)
 
 
 def _check_names(field: str, names: Iterable[str] | None, known: Collection[str]) -> None:
@@ -202,11 +204,19 @@ def _check_names(field: str, names: Iterable[str] | None, known: Collection[str]
             )
 
 
-def _check_plan(tools: Tools, plan: Plan) -> None:
-    """Raise Problem with all faults of a literal plan at once (C1)."""
+def _check_plan(served: Tools, tools: Tools, plan: Plan) -> None:
+    """Raise Problem with all faults of a literal plan at once (C1). `tools` are agents, too."""
     faults = literal_faults(plan, tools)
     if not faults:
         return
+    if served.keys() <= BUILT_IN:  # after a server came back empty, until workers have heard of it
+        raise Problem(
+            503,
+            "no_tools",
+            "No worker has announced its tools yet.",
+            hint="Wait for a worker, or start one; then repeat the request.",
+            headers={"Retry-After": "2"},
+        )
     labels = {step.id: step.label for step in plan.steps if step.label}
     detail = str(faults[0])
     if len(faults) > 1:

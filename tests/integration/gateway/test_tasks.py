@@ -88,6 +88,9 @@ async def test_a_faulty_plan_is_refused_with_all_its_faults(system: System) -> N
     ):
         assert words in told
     assert (await system.get("chains"))["items"] == []
+    await system.redis.delete(system.topology.key(0, "catalogue"))
+    document = problem(await system.http.post("/v1/tasks", json={"plan": plan}), 503, "no_tools")
+    assert "No worker" in document["detail"]
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def _words(value: object) -> object:
     )
 
 
-_LONGEST: Final = Field(le=10 * 365 * 86400)
+_LONGEST: Final = Field(le=315_360_000)
 """Ten years: more is none of the numbers that servers, timers and dates can all take."""
 Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
 Seconds = Annotated[written.Seconds, _LONGEST]
