@@ -67,10 +67,11 @@ class Slots:
         """
         wished = self._part if more else self.share
         self._readers += 1
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_PATIENCE):
-                await self._until_free(self.share)
-        await self._until_free(1)
+        if self._free < self.share:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_PATIENCE):
+                    await self._until_free(self.share)
+            await self._until_free(1)
         self._readers -= 1
         count = min(self.share if self._readers else wished, self._free)
         self._promised += count
