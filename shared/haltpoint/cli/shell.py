@@ -291,7 +291,7 @@ _KNOWN = {
     "SettingsError": (
         "HP-001",
         "the settings are not valid",
-        "See where each value comes from: haltpoint config show --origin",
+        "See where each value comes from: haltpoint config show",
     ),
     "EmbeddedServerError": (
         "HP-042",

@@ -59,10 +59,8 @@ def inbox(
             await asyncio.sleep(max(_EVERY, monotonic() - began))
 
     talk(shell, look)
-    open_ones = f"Open: {count(len(seen), 'question')}"
-    more = f"{open_ones}, {limit} shown: --limit {len(seen)}"
-    some = more if len(seen) > limit else f"{open_ones}."
-    shell.note(some if seen else "Inbox empty: nothing is waiting for an answer.")
+    some = f", {limit} shown: --limit {len(seen)}" if len(seen) > limit else "."
+    shell.note(f"Open: {count(len(seen), 'question')}{some}")
 
 
 @command(app, "answer", gateway=True)

@@ -79,6 +79,7 @@ def _check(settings: "Settings", services: Sequence[str], queues: tuple[str, ...
     from haltpoint.runtime.config import agents_file, phrases_file, policy_file
 
     phrases_file.read(settings.phrases_file)
+    agents = agents_file.read(settings.agents_file)
     if Service.TOOL_WORKER in services:
         import faulthandler
 
@@ -97,7 +98,7 @@ def _check(settings: "Settings", services: Sequence[str], queues: tuple[str, ...
     if Service.PLANNER in services:
         from haltpoint_planner.models import check
 
-        check(settings.model, agents_file.read(settings.agents_file))
+        check(settings.model, agents)
 
 
 async def _keep_up(

@@ -20,7 +20,6 @@ from haltpoint.cli.local.keeper import Child, Keeper, Say
 from haltpoint.cli.local.kept_server import kept
 from haltpoint.contracts.base import JsonObject
 from haltpoint.contracts.catalogue import Party
-from haltpoint.runtime.config import agents_file
 from haltpoint.runtime.config.addresses import url_of
 from haltpoint.runtime.config.errors import HOPELESS, HaltpointError
 from haltpoint.runtime.config.settings import Settings
@@ -74,9 +73,6 @@ async def local_system(
     settings = given.model_copy(update={"redis_url": url, "gateway": gateway})
     if "gateway" in services:  # one that cannot listen would be started again and again
         listen(host, port).close()
-    agents = agents_file.read(settings.agents_file)
-    if agents.agents:
-        say(f"agents: {agents.names}")
     keeper = Keeper({**os.environ, **(environment or {})}, say, output)
     children = list(_children(settings, services, workers, queues))
     async with kept(own, say) if own else nullcontext():
