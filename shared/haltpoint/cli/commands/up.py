@@ -87,15 +87,16 @@ def _check(settings: "Settings", services: Sequence[str], queues: tuple[str, ...
 
         faulthandler.enable(2)  # a module that kills Python says where
         registry_of(settings, queues)
-    if Service.GATEWAY in services:
-        from haltpoint_gateway.escalations import EscalationHandler
+    if Service.GATEWAY in services and settings.policy_file:
         from haltpoint_gateway.notices.channels import channel_of
 
         for rule in policy_file.read(settings.policy_file).notify:
             channel_of(rule)
-        if settings.escalation_handler:
-            EscalationHandler.load(settings.escalation_handler)
-    if Service.PLANNER in services:
+    if Service.GATEWAY in services and settings.escalation_handler:
+        from haltpoint_gateway.escalations import EscalationHandler
+
+        EscalationHandler.load(settings.escalation_handler)
+    if Service.PLANNER in services and (settings.model.provider or agents.models):
         from haltpoint_planner.models import check
 
         check(settings.model, agents)
