@@ -149,6 +149,13 @@ async def test_chains_of_the_release_before_are_drained_first(redis: Redis) -> N
     await topology.ensure(redis)
 
 
+async def test_r10_chains_that_are_begun_again_on_an_empty_server_are_ours(redis: Redis) -> None:
+    topology = Topology(4)
+    await redis.zadd(topology.key(3, "index", "status", "awaiting_input"), {"c1": 1})
+    await topology.ensure(redis)
+    await topology.check(redis)
+
+
 async def test_c15_a_tool_that_no_worker_has_named_for_a_minute_is_gone_until_the_next_beat(
     desk: Desk,
 ) -> None:

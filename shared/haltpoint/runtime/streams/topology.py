@@ -84,8 +84,9 @@ class Topology:
         Raises HaltpointError: HP-016 when the deployment has another P, HP-022 when chains are
         under way whose rows another release wrote.
         """
-        await redis.hsetnx(_DEPLOYMENT, "partitions", str(self.partitions))
         await self.fits(redis)
+        await redis.hsetnx(_DEPLOYMENT, "partitions", str(self.partitions))
+        await self.check(redis)
         streams: list[tuple[Stream, str]] = [(Stream.TOOLS, queue) for queue in queues]
         streams += [(stream, "") for stream in Stream if stream is not Stream.TOOLS]
         groups = {
@@ -122,7 +123,9 @@ class Topology:
         """
         stored, form = await redis.hmget(_DEPLOYMENT, "partitions", "rows")
         self._compare(int(stored or self.partitions))
-        under_way = 0 if form == FORM.encode() else await self._under_way(redis)
+        # Where all of it is lost (R10), chains that are there have been begun again.
+        is_ours = stored is None or form == FORM.encode()
+        under_way = 0 if is_ours else await self._under_way(redis)
         if under_way:
             raise HaltpointError(
                 "HP-022",
