@@ -67,6 +67,8 @@ async def test_tools_that_cannot_be_imported_and_a_port_in_use(
         checks = await looked(redis, topology, tmp_path, **given)
     assert (checks["tools"].ok, checks["tools"].code) == (False, "HP-030")
     assert (checks["port"].ok, checks["port"].code) == (False, "HP-003")
+    any_port = await looked(redis, topology, tmp_path, gateway=GatewaySettings(port=0))
+    assert any_port["port"].what.startswith(diagnosis.NONE)
 
 
 async def test_a_rule_of_the_policy_file_that_is_about_no_tool(

@@ -11,10 +11,12 @@ import typer
 from rich.text import Text
 from typer.testing import CliRunner
 
+from haltpoint.cli.commands import deployment
 from haltpoint.cli.errors import CliError, Exit
 from haltpoint.cli.main import app
 from haltpoint.cli.shell import Shell, run, verb
 from haltpoint.runtime.config.errors import HaltpointError
+from haltpoint.runtime.service.preflight import Check
 from tests.support.listener import Listener
 
 
@@ -48,6 +50,15 @@ def test_the_doctor_looks_at_what_needs_no_server_before_it_says_that_there_is_n
     ticks = [line.partition("\t")[0] for line in done.stdout.splitlines()]
     assert ticks == ["·", "·", "✓", "·", "✓"]  # none beside what is not there
     assert "HP-010 no Redis server is configured" in done.stderr
+
+
+def test_looks_that_say_nothing_are_told_when_they_fail(capsys: pytest.CaptureFixture[str]) -> None:
+    well = Check("functions", "HP-014", ok=True, what="all there")
+    wrong = Check(
+        "policy", "HP-004", ok=False, what="policy.toml", why="no such tool", fix="Fix it"
+    )
+    assert deployment._show(Shell(), [well, wrong]) == Exit.FAILED
+    assert capsys.readouterr().out == "✗\tpolicy\tpolicy.toml: no such tool (HP-004). Fix it.\n"
 
 
 @pytest.mark.parametrize(
