@@ -35,7 +35,7 @@ async def test_i1_a_task_is_handed_on_and_the_answer_says_which_agent_did_what(
     assert [one.violation for step in child.steps for one in step.violations] == []
     assert (
         "\tFinds a person and sends them a message.\n"
-        in (await system.typed("agent", "show")).stdout
+        in (await system.typed("agent", "list")).stdout
     )
     shown = (await system.typed("agent", "show", "desk")).stdout
     assert "agents: courier, guard" in shown

@@ -17,8 +17,8 @@ from tests.reference.markdown import code, meanings, page, table, words
 INTRODUCTION: Final = """\
 A value comes from the first of these that has it: an option of the command, the environment,
 `.env`, `haltpoint.toml`, the policy file (limits alone), the default. In `haltpoint.toml` a
-section is a table: `HALTPOINT_MODEL__NAME` is `name` below `[model]`. `haltpoint config show`
-lists all values with their origins.
+section is a table: `HALTPOINT_MODEL__NAME` is `name` below `[model]`. `haltpoint config show
+--origin` lists all values with their origins.
 
 Times are seconds, or a number with `ms`, `s`, `m`, `h` or `d`. Lists are separated by commas in
 the environment."""

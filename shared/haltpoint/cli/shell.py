@@ -291,7 +291,7 @@ _KNOWN = {
     "SettingsError": (
         "HP-001",
         "the settings are not valid",
-        "See where each value comes from: haltpoint config show",
+        "See where each value comes from: haltpoint config show --origin",
     ),
     "EmbeddedServerError": (
         "HP-042",

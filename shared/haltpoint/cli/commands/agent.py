@@ -19,14 +19,24 @@ _NO_AGENTS = (
 )
 
 
-app = typer.Typer(help="Show agents; check the agents file.", no_args_is_help=True)
+app = typer.Typer(help="List and show agents; check the agents file.", no_args_is_help=True)
+
+
+@verb(app, "list", gateway=True)
+def list_(shell: Shell) -> None:
+    """List the agents of the file."""
+    found = talk(shell, lambda client: client.agents())
+    rows = [(agent.name, agent.under_way, agent.description) for agent in found.items]
+    shell.table(found, ("agent", "under way", "description"), rows, empty=_NO_AGENTS)
+    if found.supervisor is not None:
+        strategy = found.supervisor.strategy
+        more = "haltpoint agent show supervisor"
+        shell.note(f"Tasks that name no agent are routed by the strategy {strategy} ({more})")
 
 
 @verb(app, "show", gateway=True)
-def show(
-    shell: Shell, name: Annotated[str, typer.Argument(metavar="[AGENT]", help=_AGENT)] = ""
-) -> None:
-    """List the agents of the file, or show one, or the supervisor, with all that is said of it."""
+def show(shell: Shell, name: Annotated[str, typer.Argument(metavar="AGENT", help=_AGENT)]) -> None:
+    """Show an agent, or the supervisor: its limits, its open chains, and its latest failures."""
     from haltpoint.cli.wording import outline
     from haltpoint.contracts.doors import in_full
     from haltpoint.contracts.work.routing import SUPERVISOR
@@ -35,16 +45,10 @@ def show(
     known: dict[str, Contract] = {agent.name: agent for agent in found.items}
     if found.supervisor is not None:
         known[SUPERVISOR] = found.supervisor
-    if name in known:
-        shell.show(known[name], outline(in_full(known[name])))
-    elif name:
+    if name not in known:
         why = f"there are {', '.join(known) or 'none'}"
-        raise HaltpointError("HP-053", f"there is no agent {name!r}", why, "haltpoint agent show")
-    else:
-        rows = [(agent.name, agent.under_way, agent.description) for agent in found.items]
-        shell.table(found, ("agent", "under way", "description"), rows, empty=_NO_AGENTS)
-    if found.supervisor is not None and not name:
-        shell.note("Tasks that name no agent are routed: haltpoint agent show supervisor")
+        raise HaltpointError("HP-053", f"there is no agent {name!r}", why, "haltpoint agent list")
+    shell.show(known[name], outline(in_full(known[name])))
 
 
 @verb(app, "check")

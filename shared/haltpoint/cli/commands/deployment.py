@@ -1,6 +1,6 @@
 """`haltpoint init`, `doctor` and `config show`: what a deployment rests on."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -78,11 +78,13 @@ app.add_typer(config, name="config")
 
 
 @verb(config, "show")
-def show(shell: Shell) -> None:
-    """Show all settings and where they come from, invalid ones too (exit code 2).
-
-    Secrets are masked.
-    """
+def show(
+    shell: Shell,
+    origin: Annotated[
+        bool, typer.Option("--origin", help="Show where each value comes from.")
+    ] = False,
+) -> None:
+    """Show all settings, invalid ones too (exit code 2). Secrets are masked."""
     from haltpoint.runtime.config.settings import SettingsError
     from haltpoint.runtime.config.settings_sources import explain
 
@@ -91,8 +93,8 @@ def show(shell: Shell) -> None:
     rows = []
     for one in found:
         settings[one.name] = {"value": one.value, "variable": one.variable, "origin": one.origin}
-        rows.append((one.name, one.value, one.origin))
-    shell.table(settings, ("setting", "value", "from"), rows)
+        rows.append((one.name, one.value, one.origin)[: 2 + origin])
+    shell.table(settings, ("setting", "value", "from")[: 2 + origin], rows)
     if faults:
         raise SettingsError(faults)
 

@@ -46,7 +46,7 @@ _NAMES: Final = tuple(_names())
 
 @value
 class Origin:
-    """One setting as `haltpoint config show` prints it; secrets and passwords are
+    """One setting as `haltpoint config show --origin` prints it; secrets and passwords are
     stars.
     """
 

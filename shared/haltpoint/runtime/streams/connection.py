@@ -45,7 +45,9 @@ def unusable(error: Exception, url: str = "") -> HaltpointError:
     rejection = refusal(error)
     if rejection is None:
         what = f"no server answers at {shown}" if url else "Redis cannot be reached"
-        fix = "Start it, or correct the address; where it comes from: haltpoint config show"
+        fix = (
+            "Start it, or correct the address; where it comes from: haltpoint config show --origin"
+        )
         return HaltpointError("HP-010", what, str(error), fix)
     what = f"the server at {shown} rejects the login" if url else "Redis rejects the login"
     why = str(rejection).rstrip(".")
