@@ -580,13 +580,6 @@ async def test_a_server_that_is_not_there_may_come() -> None:
     assert "HALTPOINT_MODEL__BASE_URL" in caught.value.fix
 
 
-async def test_an_address_that_is_none_is_told_at_once() -> None:
-    async with httpx.AsyncClient() as http:
-        with pytest.raises(HaltpointError) as caught:
-            await ask(port("localhost:8080/v1", http))
-    assert caught.value.code == "HP-302"
-
-
 @pytest.mark.parametrize("key", ["sk-\n1", "sk-\u20ac"])
 async def test_a_key_that_cannot_be_sent_is_told_at_once(key: str) -> None:
     async with served(lambda _: (200, WHOLE), api_key=key) as (model, _):

@@ -34,7 +34,7 @@ async def checked(tmp_path: Path, *words: str, **variables: str) -> tuple[int, s
     environment = {"HALTPOINT_STATE_DIR": str(tmp_path), **variables}
     words = ("model", "check", *words)
     done = await asyncio.to_thread(CliRunner().invoke, app, words, env=environment)
-    return done.exit_code, done.stdout
+    return done.exit_code, done.stdout or done.stderr
 
 
 async def test_each_trial_is_told_with_the_settings_to_use(tmp_path: Path) -> None:
@@ -66,8 +66,8 @@ async def test_an_address_that_is_none_is_named_with_the_option_that_gives_it(
     tmp_path: Path,
 ) -> None:
     code, text = await checked(tmp_path, "--url", "localhost:1/v1", "--name", "m")
-    assert code == 1
-    assert "the model's server localhost:1/v1 cannot be reached" in text
+    assert code == 2
+    assert "'localhost:1/v1' is no address of a model's server: it has no http://" in text
     assert "HALTPOINT_MODEL__BASE_URL or --url" in text
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from haltpoint.chain.checks.bounds import NO_BOUNDS
 from haltpoint.chain.model.state import Action
 from haltpoint.chain.model.statuses import PlanOrigin
 from haltpoint.contracts.answers import OR, WhyNot
@@ -73,6 +74,9 @@ def test_f1_an_unkept_promise_is_told_at_every_end_and_nothing_is_told_twice(end
         if story.chain.origin is PlanOrigin.DRAFTED:
             silent = Counter(line.tool for line in not_done if line.why is WhyNot.NOT_CALLED)
             steps = story.chain.plan.steps if story.chain.plan else ()
-            promised = Counter(OR.join(promise) for step in steps for promise in step.promised)
+            bounds = story.chain.bounds or NO_BOUNDS
+            promises = [promise for step in steps for promise in step.promised]
+            promises += [bound.tools for bound in bounds.required_tools]
+            promised = Counter(map(OR.join, promises))
             assert all(promised[tool] >= count for tool, count in silent.items()), note
     assert len(seen) > 1

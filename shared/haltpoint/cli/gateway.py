@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 
 from haltpoint.cli.errors import usage
 from haltpoint.cli.shell import Shell
-from haltpoint.runtime.config.addresses import masked, url_of
 from haltpoint.runtime.config.errors import HaltpointError
 from haltpoint.runtime.config.key_origin import recall
 
@@ -27,6 +26,8 @@ _URL: Final = re.compile(r"https?://[^/?#]*[^/?#:](:[1-9]\d{0,4})?(/|$)")
 
 def address(shell: Shell) -> str:
     """--url, else our own gateway's. Raises HaltpointError for what is no address."""
+    from haltpoint.runtime.config.addresses import masked, url_of
+
     gateway = shell.settings.gateway
     if shell.url is None:
         running = _read(shell.settings.state_dir / ADDRESS_FILE)
@@ -49,6 +50,8 @@ def _own_key(shell: Shell, where: str) -> str:
     The files of the current folder may name another gateway, whose owner must not get the key: they
     are believed of a key that they hold themselves, and of no other.
     """
+    from haltpoint.runtime.config.addresses import masked, url_of
+
     settings, outside = shell.settings, shell.gateway_outside
     fix = "Give one: --key KEY"
     own = settings.gateway.admin_key
@@ -76,6 +79,7 @@ def talk(shell: Shell, conversation: "Callable[[Client], Awaitable[T]]") -> T:
     sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
     from haltpoint.client import Client, GatewayError, key_fault
     from haltpoint.contracts.people.humans import COMMAND_LINE
+    from haltpoint.runtime.config.addresses import masked
 
     where = address(shell)
     if shell.key is not None and (fault := key_fault(shell.key)):

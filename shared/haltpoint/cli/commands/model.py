@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from haltpoint.cli.errors import Exit
+from haltpoint.cli.errors import Exit, usage
 from haltpoint.cli.server import wait
 from haltpoint.cli.shell import Shell, verb
 
@@ -34,13 +34,21 @@ def check(
 
     The API key of the settings is sent only to the address of the settings.
     """
+    from pydantic import ValidationError
+
     from haltpoint.runtime.config.settings import ModelSettings
 
     configured = shell.settings.model
     given = {"base_url": url, "name": name, "provider": provider}
     flags = {field: value for field, value in given.items() if value is not None}
     key = configured.api_key if url in (None, configured.base_url) else None
-    settings = ModelSettings.model_validate({**dict(configured), **flags, "api_key": key})
+    try:
+        settings = ModelSettings.model_validate({**dict(configured), **flags, "api_key": key})
+    except ValidationError as error:
+        fix = f"Correct {_URL} or --url: http://127.0.0.1:11434/v1"
+        raise usage(
+            f"{url!r} is no address of a model's server", "it has no http://", fix
+        ) from error
     return wait(_check(shell, settings))
 
 
