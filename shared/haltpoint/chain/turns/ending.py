@@ -31,7 +31,7 @@ from haltpoint.chain.model.outputs import (
     failed,
 )
 from haltpoint.chain.model.references import write_json, write_text
-from haltpoint.chain.model.state import Action, End, Failure, is_submitters
+from haltpoint.chain.model.state import Action, End, Failure, Lines, is_submitters
 from haltpoint.chain.model.statuses import ActionStatus, ChainStatus, Code, PlanOrigin, StepStatus
 from haltpoint.chain.model.work import Work
 from haltpoint.chain.turns.asking import ask_in_place, resume, withdraw
@@ -156,9 +156,9 @@ TOO_LATE: Final = failed(Code.TOO_LATE, "the chain's deadline has passed")
 
 def complete(work: Work, end: Completed) -> None:
     """The chain is over, and no promise was broken; one that was left out is told (C11)."""
-    is_unfinished = bool(not_done(work))
-    _say(work, End(answer=end.answer, unfinished=is_unfinished))
-    details = {"unfinished": is_unfinished or None}
+    due = not_done(work)
+    _say(work, End(answer=end.answer, unfinished=bool(due)), due)
+    details = {"unfinished": work.end.unfinished or None}
     work.finish(ChainStatus.COMPLETED, FactType.CHAIN_COMPLETED, details)
 
 
@@ -217,23 +217,23 @@ def _end(work: Work, failure: Failure) -> None:
             work.leave(index, StepStatus.CANCELLED)
         work.edit(index).pending = ()
         work.let_go(index)
+    due = not_done(work)
     words = error.message[:WHY]
     fault = failure.fault or ErrorInfo(ErrorType.SERVER, words, recoverable=False)
     if failure.stopped is not None:
         by, reason = failure.stopped
-        _say(work, End(), fault)
+        _say(work, End(), due, fault)
         work.finish(ChainStatus.CANCELLED, FactType.CHAIN_CANCELLED, {"by": by, "reason": reason})
         return
-    _say(work, End(error=error), fault)
+    _say(work, End(error=error), due, fault)
     work.finish(ChainStatus.FAILED, FactType.CHAIN_FAILED, asdict(error))
 
 
-def _say(work: Work, end: End, fault: ErrorInfo | None = None) -> None:
+def _say(work: Work, end: End, due: Lines, fault: ErrorInfo | None = None) -> None:
     """Write the end down, with the deeds and what was not done (F1), and tell the caller. Of a
     submitter's literal plan, which lets its actions go, views read the deeds off the receipts.
     """
     actions = () if is_submitters(work) else tuple(work.actions.values())
-    due = not_done(work)
     final = answer("", actions, work.dropped, due, work.world.spec, work.phrases)
     work.end = replace(end, deeds=final.deeds, not_done=final.not_done)
     action = action_of(work.id)
