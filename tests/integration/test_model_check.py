@@ -67,7 +67,7 @@ async def test_an_address_that_is_none_is_named_with_the_option_that_gives_it(
 ) -> None:
     code, text = await checked(tmp_path, "--url", "localhost:1/v1", "--name", "m")
     assert code == 2
-    assert "'localhost:1/v1' is no address of a model's server: it has no http://" in text
+    assert "the model cannot be checked: base_url: must begin with http:// or https://" in text
     assert "HALTPOINT_MODEL__BASE_URL or --url" in text
 
 

@@ -123,7 +123,7 @@ def misfit(error: BaseException) -> Reading:
 
 
 def own_place(error: BaseException) -> str:
-    """`file:line` of the innermost frame that an author has written; empty when there is none."""
+    """`file:line` of the innermost frame of an author's own code; empty without such a frame."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if not any(part in frame.filename for part in _NOT_THEIRS)]
     return f"{own[-1].filename}:{own[-1].lineno}" if own else ""

@@ -1,10 +1,11 @@
-"""How many calls a worker has in hand (STACK, rule 3): a slot is reserved before anything is read.
+"""How many calls a worker has in hand: a slot is reserved before anything is read.
 
     slots 16, streams 4:  each reader asks for at most 2 entries, and asks when 2 slots are free
-                          that nobody else was promised, or after 5 ms when 1 is. So a reader never
-                          waits for the slowest of its batch, and never is more held than there are
-                          slots. One whose last read brought 2 may ask for up to its stream's part
-                          of all slots, here 4, while no other reader waits: large reads are cheap.
+                          that no other reader was promised, or after 5 ms when 1 is. So no
+                          reader waits for the slowest of its batch, and never is more held than
+                          there are slots. One whose last read brought 2 may ask for up to its
+                          stream's part of all slots, here 4, while no other reader waits: large
+                          reads are cheap.
 
 Entries that are taken over are suspects, which run with nothing else in hand: readers get no more
 slots. Entries that they have read already keep their leases and begin when the suspects have ended.

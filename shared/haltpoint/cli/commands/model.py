@@ -36,6 +36,7 @@ def check(
     """
     from pydantic import ValidationError
 
+    from haltpoint.runtime.config.faults import in_places
     from haltpoint.runtime.config.settings import ModelSettings
 
     configured = shell.settings.model
@@ -45,10 +46,8 @@ def check(
     try:
         settings = ModelSettings.model_validate({**dict(configured), **flags, "api_key": key})
     except ValidationError as error:
-        fix = f"Correct {_URL} or --url: http://127.0.0.1:11434/v1"
-        raise usage(
-            f"{url!r} is no address of a model's server", "it has no http://", fix
-        ) from error
+        fix = f"Correct the option, or its setting ({_URL} or --url)"
+        raise usage("the model cannot be checked", in_places(error), fix) from error
     return wait(_check(shell, settings))
 
 

@@ -45,7 +45,7 @@ def _words(value: object) -> object:
 
 
 _LONGEST: Final = Field(le=315_360_000)
-"""Ten years: more is none of the numbers that servers, timers and dates can all take."""
+"""Ten years: servers, timers and dates can all take it, and not every longer time."""
 Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
 Seconds = Annotated[written.Seconds, _LONGEST]
 _File = Annotated[Path, AfterValidator(Path.expanduser)]
